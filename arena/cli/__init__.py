@@ -1,0 +1,1 @@
+"""The `arena` command, a file a command group."""

@@ -1,0 +1,1 @@
+"""Statistics of pairwise preference: arrays and tables in, frozen results out."""

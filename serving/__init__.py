@@ -1,0 +1,1 @@
+"""Chat models behind one protocol: conversations in, text streams out."""

@@ -1,0 +1,229 @@
+"""What every chat model of the arena is: the protocol, its results and its errors.
+
+A model turns a conversation into a stream of events: any number of `TextDelta` and
+`ReasoningDelta`, then exactly one `Completion`. A stream that cannot end that way raises
+one of the `ServingError` tree instead; whatever was streamed before is still valid text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+Role = Literal["system", "user", "assistant"]
+FinishReason = Literal["stop", "length", "content_filter", "other"]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How to draw an answer; `None` leaves a value to the model's own default.
+
+    Attributes:
+        temperature: 0 is greedy; providers accept up to 1 or 2.
+        top_p: nucleus mass in (0, 1].
+        max_tokens: longest answer, in the model's own tokens.
+        seed: repeats an answer where the back end supports it.
+        stop: strings that end the answer.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+    def over(self, defaults: Sampling) -> Sampling:
+        """These values, with `defaults` where they say nothing."""
+
+        def pick(mine: _T | None, other: _T | None) -> _T | None:
+            return other if mine is None else mine
+
+        return Sampling(
+            temperature=pick(self.temperature, defaults.temperature),
+            top_p=pick(self.top_p, defaults.top_p),
+            max_tokens=pick(self.max_tokens, defaults.max_tokens),
+            seed=pick(self.seed, defaults.seed),
+            stop=self.stop or defaults.stop,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """The next piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """The next piece of a provider's reasoning, kept apart from the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A finished answer.
+
+    Attributes:
+        text: the whole answer, the concatenation of its `TextDelta`s.
+        reasoning: the whole reasoning text, empty where the provider sends none.
+        finish_reason: why it ended; `length` means that it was cut.
+        prompt_tokens: as counted by the provider, `None` where it does not say.
+        completion_tokens: likewise; includes reasoning where the provider counts it so.
+        time_to_first_token: seconds from the request to the first text or reasoning.
+        duration: seconds from the request to the end.
+        model_id: what the provider calls the model that answered.
+    """
+
+    text: str
+    reasoning: str = ""
+    finish_reason: FinishReason
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    time_to_first_token: float
+    duration: float
+    model_id: str
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Generation speed after the first token, `None` where it cannot be told."""
+        seconds = self.duration - self.time_to_first_token
+        if self.completion_tokens is None or self.completion_tokens < 2 or seconds <= 0:
+            return None
+        return (self.completion_tokens - 1) / seconds
+
+
+StreamEvent = TextDelta | ReasoningDelta | Completion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCard:
+    """What people are told about a model once they have voted.
+
+    Attributes:
+        name: shown on the reveal and the leaderboard; unique in an arena.
+        organisation: who made it.
+        license: of the weights or the service, as free text or an SPDX name.
+        price_input: US dollars per million prompt tokens, `None` if not known.
+        price_output: US dollars per million completion tokens, `None` if not known.
+        description: one honest sentence.
+    """
+
+    name: str
+    organisation: str = ""
+    license: str = ""
+    price_input: float | None = None
+    price_output: float | None = None
+    description: str = ""
+
+
+class ChatModel(Protocol):
+    """A chat model that can be asked."""
+
+    @property
+    def card(self) -> ModelCard:
+        """What people may read about it."""
+        ...
+
+    def stream(
+        self, messages: Sequence[Message], sampling: Sampling | None = None
+    ) -> AsyncGenerator[StreamEvent]:
+        """Answers a conversation.
+
+        Closing the generator (or cancelling the task that iterates it) cancels the
+        request at the provider.
+
+        Args:
+            messages: the conversation; the last one is the user's.
+            sampling: overrides the model's own sampling defaults value by value.
+
+        Yields:
+            Text and reasoning deltas, then one `Completion`.
+
+        Raises:
+            ServingError: the answer could not be finished; the subclass says why.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Releases connections and whatever server was started for it."""
+        ...
+
+
+class ServingError(Exception):
+    """An answer could not be given.
+
+    `str(error)` is for the maintainer and may name the model, never a key.
+    `retryable` says whether the same request may succeed later.
+    """
+
+    retryable = False
+
+
+class ModelUnreachable(ServingError):
+    """No connection, or the server answered with a fault of its own."""
+
+    retryable = True
+
+
+class BadCredentials(ServingError):
+    """The key is missing, wrong, or not allowed to use this model."""
+
+
+class RateLimited(ServingError):
+    """The provider asks to slow down.
+
+    Attributes:
+        retry_after: seconds the provider asked to wait, if it said so.
+    """
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ContextTooLong(ServingError):
+    """The conversation does not fit the model's context."""
+
+
+class Refused(ServingError):
+    """The provider would not answer this request (content filter, malformed request)."""
+
+
+class UnknownPrompt(Refused):
+    """A recorded model has no answer to this prompt.
+
+    Attributes:
+        known: prompts that it can answer.
+    """
+
+    def __init__(self, message: str, *, known: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.known = known
+
+
+class Interrupted(ServingError):
+    """The stream broke after it had begun."""
+
+    retryable = True
+
+
+class TimedOut(ServingError):
+    """A limit on connecting, the first token, the gap between tokens or the whole ran out."""
+
+    retryable = True
