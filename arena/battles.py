@@ -1,0 +1,290 @@
+"""Battles, their answers and votes, and the rules between them. No I/O.
+
+A battle is one conversation answered by two models side by side. Each of its turns has
+one prompt and, per side, one answer at a time: a retry or a regeneration adds an attempt
+and the highest attempt counts, so nothing that a voter has seen is ever overwritten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003  dataclass fields are inspected at run time
+from enum import StrEnum
+
+
+class Side(StrEnum):
+    """Where an answer is shown: A is on the left."""
+
+    A = "a"
+    B = "b"
+
+    @property
+    def other(self) -> Side:
+        """The opposite side."""
+        return Side.B if self is Side.A else Side.A
+
+
+class Outcome(StrEnum):
+    """The four buttons, under the names that public vote files use."""
+
+    MODEL_A = "model_a"
+    MODEL_B = "model_b"
+    TIE = "tie"
+    BOTH_BAD = "tie (bothbad)"
+
+
+class VoterKind(StrEnum):
+    """Who judges."""
+
+    CROWD = "crowd"
+    EXPERT = "expert"
+    JUDGE = "judge"
+
+
+class BattleStatus(StrEnum):
+    """Where a battle stands."""
+
+    ANSWERING = "answering"  # at least one side is still being written
+    READY = "ready"  # both answers are complete; the vote is open
+    FAILED = "failed"  # a side failed; it can be retried, not voted on
+    ABANDONED = "abandoned"  # the page was left or the server stopped before both had ended
+    VOTED = "voted"
+
+
+class ResponseStatus(StrEnum):
+    """How an answer ended."""
+
+    COMPLETE = "complete"
+    FAILED = "failed"  # the model could not answer
+    CANCELLED = "cancelled"  # we stopped it: page left, new battle, server stopped
+
+
+class ExclusionReason(StrEnum):
+    """Why a vote does not count. The vote itself stays on record."""
+
+    IDENTITY_REVEALED = "identity_revealed"  # an answer named its own model before the vote
+    MAINTAINER = "maintainer"  # excluded by hand, with a note
+
+
+class BattleError(Exception):
+    """A request that the rules of a battle do not allow."""
+
+
+class UnknownBattle(BattleError):
+    """There is no such battle, or it belongs to another voter.
+
+    One error for both, so that an answer never tells whether an id exists.
+    """
+
+
+class VoteNotOpen(BattleError):
+    """A vote on a battle whose two answers are not both complete."""
+
+
+class BattleClosed(BattleError):
+    """A turn, a retry or a regeneration after the vote."""
+
+
+class BattleBusy(BattleError):
+    """A turn, a retry or a regeneration while answers are still being written."""
+
+
+class InvalidPrompt(BattleError):
+    """A prompt that cannot be sent.
+
+    Attributes:
+        reason: `empty`, `too_long` or `too_many_turns`.
+        value: the offending number (characters or turns).
+        limit: what is allowed.
+    """
+
+    def __init__(self, reason: str, *, value: int, limit: int) -> None:
+        super().__init__(f"{reason}: {value}, allowed {limit}")
+        self.reason = reason
+        self.value = value
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """A draw of the matchmaker.
+
+    Attributes:
+        model_a: name of the model shown on the left.
+        model_b: name of the model shown on the right.
+        policy: what drew it.
+        policy_version: which edition of that policy.
+        probability: chance of this unordered pair under the policy, in (0, 1].
+        candidates: number of models that could have been drawn.
+    """
+
+    model_a: str
+    model_b: str
+    policy: str
+    policy_version: int
+    probability: float
+    candidates: int
+
+    def model(self, side: Side) -> str:
+        """The name of the model on a side."""
+        return self.model_a if side is Side.A else self.model_b
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """One ended answer.
+
+    Attributes:
+        turn: index of the turn it answers, from 0.
+        side: where it is shown.
+        attempt: 0 for the first, one more for each retry or regeneration.
+        status: how it ended.
+        text: the answer as far as it came.
+        reasoning: the provider's reasoning text, hidden until the vote.
+        finish_reason: the provider's word, `None` where it did not end by itself.
+        prompt_tokens: counted by the provider.
+        completion_tokens: counted by the provider.
+        time_to_first_token: seconds.
+        duration: seconds.
+        model_id: what the provider calls the model.
+        error_kind: name of the serving error, `None` for a complete answer.
+        error_message: its words, for the maintainer only.
+        created_at: when it ended.
+    """
+
+    turn: int
+    side: Side
+    attempt: int
+    status: ResponseStatus
+    text: str
+    reasoning: str = ""
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    time_to_first_token: float | None = None
+    duration: float | None = None
+    model_id: str | None = None
+    error_kind: str | None = None
+    error_message: str | None = None
+    created_at: datetime
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Generation speed after the first token, `None` where it cannot be told."""
+        if self.duration is None or self.time_to_first_token is None:
+            return None
+        seconds = self.duration - self.time_to_first_token
+        if not self.completion_tokens or self.completion_tokens == 1 or seconds <= 0:
+            return None
+        return (self.completion_tokens - 1) / seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """What one voter said about one battle."""
+
+    battle_id: str
+    voter_id: str
+    outcome: Outcome
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Battle:
+    """A battle as it is on record.
+
+    Attributes:
+        id: random, unguessable.
+        voter_id: who asked, and the only crowd voter who may vote.
+        pairing: who answers, and how the pair was drawn.
+        status: where it stands.
+        prompts: one a turn.
+        responses: every attempt of every turn and side that has ended.
+        vote: the owner's vote, if cast.
+        created_at: when it was drawn.
+    """
+
+    id: str
+    voter_id: str
+    pairing: Pairing
+    status: BattleStatus
+    prompts: tuple[str, ...]
+    responses: tuple[Response, ...]
+    vote: Vote | None
+    created_at: datetime
+
+    def response(self, turn: int, side: Side) -> Response | None:
+        """The answer that counts: the latest ended attempt, `None` before the first ended."""
+        attempts = [r for r in self.responses if r.turn == turn and r.side is side]
+        return max(attempts, key=lambda r: r.attempt, default=None)
+
+    def next_attempt(self, side: Side) -> int:
+        """The number of the next attempt at the last turn on a side."""
+        latest = self.response(len(self.prompts) - 1, side)
+        return 0 if latest is None else latest.attempt + 1
+
+    def is_complete(self, side: Side) -> bool:
+        """Whether the last turn's answer on a side is complete."""
+        latest = self.response(len(self.prompts) - 1, side)
+        return latest is not None and latest.status is ResponseStatus.COMPLETE
+
+    def unfinished_sides(self) -> tuple[Side, ...]:
+        """The sides that a retry would ask again."""
+        return tuple(side for side in Side if not self.is_complete(side))
+
+    def check_owner(self, voter_id: str) -> None:
+        """Raises `UnknownBattle` for anybody but the voter who started it."""
+        if self.voter_id != voter_id:
+            raise UnknownBattle(self.id)
+
+    def check_vote(self, voter_id: str) -> None:
+        """Raises unless this voter may vote now; a vote already cast is not an error here."""
+        self.check_owner(voter_id)
+        if self.vote is None and (self.status is not BattleStatus.READY or self.unfinished_sides()):
+            raise VoteNotOpen(self.id)
+
+    def check_open(self, voter_id: str) -> None:
+        """Raises unless this voter may go on with the conversation now."""
+        self.check_owner(voter_id)
+        if self.vote is not None:
+            raise BattleClosed(self.id)
+        if self.status is BattleStatus.ANSWERING:
+            raise BattleBusy(self.id)
+
+
+def settled_status(statuses: tuple[ResponseStatus, ...]) -> BattleStatus:
+    """The status of a battle whose sides ended like this.
+
+    Args:
+        statuses: of both sides' last answers.
+    """
+    if all(status is ResponseStatus.COMPLETE for status in statuses):
+        return BattleStatus.READY
+    if ResponseStatus.CANCELLED in statuses:
+        return BattleStatus.ABANDONED
+    return BattleStatus.FAILED
+
+
+def clean_prompt(prompt: str, *, turn: int, max_characters: int, max_turns: int) -> str:
+    """A prompt as it is stored and sent: NUL bytes and lone surrogates out, ends stripped.
+
+    PostgreSQL stores no NUL, JSON over the wire no lone surrogate, and neither is anything
+    a person meant to write.
+
+    Args:
+        prompt: as typed.
+        turn: index of the turn it would be.
+        max_characters: longest prompt allowed.
+        max_turns: most turns allowed in a battle.
+
+    Raises:
+        InvalidPrompt: nothing is left, it is too long, or the battle has turns enough.
+    """
+    if turn >= max_turns:
+        raise InvalidPrompt("too_many_turns", value=turn + 1, limit=max_turns)
+    if len(prompt) > max_characters:
+        raise InvalidPrompt("too_long", value=len(prompt), limit=max_characters)
+    text = "".join(c for c in prompt if c != "\0" and not "\ud800" <= c <= "\udfff").strip()
+    if not text:
+        raise InvalidPrompt("empty", value=0, limit=max_characters)
+    return text

@@ -1,0 +1,48 @@
+"""The only room that speaks SQL: tables, migrations, queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arena.store.battle_records import BattleRecords
+from arena.store.engine import StoreError, open_engine
+from arena.store.snapshots import Snapshot, Snapshots
+from arena.store.vote_counts import OutcomeCount, VoteCounts
+from arena.store.workers import Workers
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+__all__ = ["OutcomeCount", "Snapshot", "Snapshots", "Store", "StoreError", "open_store"]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Everything on record, a part for each kind of question."""
+
+    engine: Engine
+    battles: BattleRecords
+    votes: VoteCounts
+    snapshots: Snapshots
+    workers: Workers
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self.engine.dispose()
+
+
+def open_store(url: str) -> Store:
+    """Opens the database and brings its tables up to date.
+
+    Raises:
+        StoreError: it cannot be opened; the message names the URL and the remedy.
+    """
+    engine = open_engine(url)
+    return Store(
+        engine=engine,
+        battles=BattleRecords(engine),
+        votes=VoteCounts(engine),
+        snapshots=Snapshots(engine),
+        workers=Workers(engine),
+    )

@@ -1,0 +1,284 @@
+"""Battles, responses and votes on record. Every method is one committed transaction."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from arena.battles import (
+    Battle,
+    BattleStatus,
+    ExclusionReason,
+    Outcome,
+    Pairing,
+    Response,
+    ResponseStatus,
+    Side,
+    UnknownBattle,
+    Vote,
+    VoterKind,
+)
+from arena.store.engine import begin_write
+from arena.store.tables import battles, exclusions, models, responses, turns, voters, votes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import RowMapping
+    from sqlalchemy.engine import Connection, Engine
+
+
+class BattleRecords:
+    """The record of battles."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def register_models(self, cards: Iterable[Mapping[str, Any]]) -> None:
+        """Writes the cards of the models that may be drawn; known names are updated.
+
+        Args:
+            cards: mappings with the columns of `models`.
+        """
+        with begin_write(self._engine) as connection:
+            known = set(connection.scalars(select(models.c.name)))
+            for card in cards:
+                values = {**card, "updated_at": _now()}
+                if card["name"] in known:
+                    where = models.c.name == card["name"]
+                    connection.execute(update(models).where(where).values(values))
+                else:
+                    connection.execute(insert(models).values(values))
+
+    def cards(self) -> dict[str, dict[str, Any]]:
+        """The card of every model that ever could be drawn, by name."""
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(models)).mappings()
+            return {row["name"]: dict(row) for row in rows}
+
+    def start(self, *, voter_id: str, pairing: Pairing, prompt: str, worker_id: str) -> Battle:
+        """Records a new battle, and its voter if new, before any model is asked."""
+        battle_id, now = secrets.token_urlsafe(16), _now()
+        with begin_write(self._engine) as connection:
+            _ensure_voter(connection, voter_id, now)
+            connection.execute(
+                insert(battles).values(
+                    id=battle_id,
+                    voter_id=voter_id,
+                    status=BattleStatus.ANSWERING,
+                    worker_id=worker_id,
+                    created_at=now,
+                    updated_at=now,
+                    **asdict(pairing),
+                )
+            )
+            _add_turn(connection, battle_id, 0, prompt, now)
+            return _load(connection, battle_id)
+
+    def add_turn(self, battle_id: str, *, voter_id: str, prompt: str, worker_id: str) -> Battle:
+        """Records a follow-up prompt; the battle is then being answered.
+
+        Raises:
+            BattleError: it is somebody else's, closed, or still being answered.
+        """
+        with begin_write(self._engine) as connection:
+            battle = _load(connection, battle_id, lock=True)
+            battle.check_open(voter_id)
+            _add_turn(connection, battle_id, len(battle.prompts), prompt, _now())
+            _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
+            return _load(connection, battle_id)
+
+    def reopen(self, battle_id: str, *, voter_id: str, worker_id: str) -> Battle:
+        """Marks a battle as being answered again (retry, regeneration).
+
+        Raises:
+            BattleError: it is somebody else's, closed, or still being answered.
+        """
+        with begin_write(self._engine) as connection:
+            _load(connection, battle_id, lock=True).check_open(voter_id)
+            _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
+            return _load(connection, battle_id)
+
+    def add_response(self, battle_id: str, response: Response) -> None:
+        """Records an ended answer."""
+        with begin_write(self._engine) as connection:
+            connection.execute(insert(responses).values(battle_id=battle_id, **asdict(response)))
+
+    def settle(self, battle_id: str, status: BattleStatus) -> None:
+        """Records that both sides have ended and what that makes of the battle."""
+        with begin_write(self._engine) as connection:
+            _set_status(connection, battle_id, status, None)
+
+    def get(self, battle_id: str, *, voter_id: str) -> Battle:
+        """A voter's battle.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+        """
+        with self._engine.connect() as connection:
+            battle = _load(connection, battle_id)
+        battle.check_owner(voter_id)
+        return battle
+
+    def latest(self, voter_id: str) -> Battle | None:
+        """The battle that a voter started last."""
+        query = (
+            select(battles.c.id)
+            .where(battles.c.voter_id == voter_id)
+            .order_by(battles.c.created_at.desc())
+            .limit(1)
+        )
+        with self._engine.connect() as connection:
+            battle_id = connection.scalar(query)
+            return None if battle_id is None else _load(connection, battle_id)
+
+    def vote(
+        self,
+        battle_id: str,
+        *,
+        voter_id: str,
+        outcome: Outcome,
+        exclusion: ExclusionReason | None = None,
+    ) -> Battle:
+        """Records a vote; a vote that is already there stays as it was.
+
+        Args:
+            battle_id: the battle.
+            voter_id: who votes.
+            outcome: the button.
+            exclusion: why the vote will not count, if so.
+
+        Returns:
+            The battle with the vote that is on record, which is the first one cast.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+            VoteNotOpen: its answers are not both complete.
+        """
+        try:
+            with begin_write(self._engine) as connection:
+                battle = _load(connection, battle_id, lock=True)
+                battle.check_vote(voter_id)
+                if battle.vote is None:
+                    _add_vote(connection, battle_id, voter_id, outcome, exclusion)
+                return _load(connection, battle_id)
+        except IntegrityError:  # another process was first; its vote is the one that counts
+            return self.get(battle_id, voter_id=voter_id)
+
+    def votes_of(self, voter_id: str) -> dict[Outcome, int]:
+        """How often a voter pressed each button."""
+        query = (
+            select(votes.c.outcome, func.count())
+            .where(votes.c.voter_id == voter_id, votes.c.retracted_at.is_(None))
+            .group_by(votes.c.outcome)
+        )
+        with self._engine.connect() as connection:
+            found = {Outcome(outcome): count for outcome, count in connection.execute(query)}
+        return {outcome: found.get(outcome, 0) for outcome in Outcome}
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _ensure_voter(connection: Connection, voter_id: str, now: datetime) -> None:
+    if connection.scalar(select(voters.c.id).where(voters.c.id == voter_id)) is None:
+        connection.execute(insert(voters).values(id=voter_id, kind=VoterKind.CROWD, created_at=now))
+
+
+def _add_turn(
+    connection: Connection, battle_id: str, turn: int, prompt: str, now: datetime
+) -> None:
+    connection.execute(
+        insert(turns).values(battle_id=battle_id, turn=turn, prompt=prompt, created_at=now)
+    )
+
+
+def _set_status(
+    connection: Connection, battle_id: str, status: BattleStatus, worker_id: str | None
+) -> None:
+    where = battles.c.id == battle_id
+    values = {"status": status, "worker_id": worker_id, "updated_at": _now()}
+    connection.execute(update(battles).where(where).values(values))
+
+
+def _add_vote(
+    connection: Connection,
+    battle_id: str,
+    voter_id: str,
+    outcome: Outcome,
+    exclusion: ExclusionReason | None,
+) -> None:
+    now = _now()
+    vote_id = connection.execute(
+        insert(votes).values(
+            battle_id=battle_id, voter_id=voter_id, outcome=outcome, created_at=now
+        )
+    ).inserted_primary_key
+    _set_status(connection, battle_id, BattleStatus.VOTED, None)
+    if exclusion is not None and vote_id is not None:
+        connection.execute(
+            insert(exclusions).values(vote_id=vote_id[0], reason=exclusion, note="", created_at=now)
+        )
+
+
+def _load(connection: Connection, battle_id: str, *, lock: bool = False) -> Battle:
+    """Reads a battle; `lock` keeps its row from other writers until the commit."""
+    query = select(battles).where(battles.c.id == battle_id)
+    if lock:
+        query = query.with_for_update()  # SQLite has no row locks; its write lock is already held
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise UnknownBattle(battle_id)
+    prompts = select(turns.c.prompt).where(turns.c.battle_id == battle_id).order_by(turns.c.turn)
+    answers = select(responses).where(responses.c.battle_id == battle_id).order_by(responses.c.id)
+    own_vote = select(votes).where(
+        votes.c.battle_id == battle_id, votes.c.voter_id == row["voter_id"]
+    )
+    return _battle(
+        row,
+        prompts=tuple(connection.scalars(prompts)),
+        answers=connection.execute(answers).mappings().all(),
+        vote=connection.execute(own_vote).mappings().one_or_none(),
+    )
+
+
+def _battle(
+    row: RowMapping,
+    *,
+    prompts: tuple[str, ...],
+    answers: Sequence[RowMapping],
+    vote: RowMapping | None,
+) -> Battle:
+    pairing = {name: row[name] for name in Pairing.__dataclass_fields__}
+    return Battle(
+        id=row["id"],
+        voter_id=row["voter_id"],
+        pairing=Pairing(**pairing),
+        status=BattleStatus(row["status"]),
+        prompts=prompts,
+        responses=tuple(_response(answer) for answer in answers),
+        vote=None if vote is None else _vote(vote),
+        created_at=row["created_at"],
+    )
+
+
+def _response(row: RowMapping) -> Response:
+    values = {name: row[name] for name in Response.__dataclass_fields__}
+    values["side"] = Side(values["side"])
+    values["status"] = ResponseStatus(values["status"])
+    return Response(**values)
+
+
+def _vote(row: RowMapping) -> Vote:
+    return Vote(
+        battle_id=row["battle_id"],
+        voter_id=row["voter_id"],
+        outcome=Outcome(row["outcome"]),
+        created_at=row["created_at"],
+    )

@@ -1,0 +1,1 @@
+"""Gradio pages on a FastAPI app; texts and styles beside them."""
