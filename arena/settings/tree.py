@@ -1,0 +1,181 @@
+"""The settings of an arena, a class a section."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_data_path
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from serving.specs import ModelSpec
+
+APPLICATION = "preference-arena"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class ArenaSettings(_Section):
+    """What visitors see of this arena as a whole."""
+
+    title: str = Field(default="Preference Arena", min_length=1)
+    default_language: Literal["en", "zh"] = "en"
+    show_prompt_ideas: bool = True
+
+
+class DatabaseSettings(_Section):
+    """Where battles and votes are kept; any SQLAlchemy URL."""
+
+    # It may hold a password: kept out of every repr.
+    url: str = Field(repr=False)
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+        try:
+            make_url(url).get_dialect()
+        except (ArgumentError, NoSuchModuleError, ValueError):
+            raise ValueError(
+                "is not a database URL. Write for example sqlite:////srv/arena/arena.db"
+                " or postgresql+psycopg://user@host/arena"
+            ) from None
+        return url
+
+
+class ServerSettings(_Section):
+    """How the pages are served."""
+
+    host: str = Field(default="127.0.0.1", min_length=1)
+    port: int = Field(default=7860, ge=0, le=65535)
+    secret: SecretStr | None = None
+    public_url: str | None = None
+    secure_cookies: bool = False
+    forwarded_allow_ips: str = "127.0.0.1"
+
+    @field_validator("public_url")
+    @classmethod
+    def _check_public_url(cls, url: str | None) -> str | None:
+        if url is not None and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
+            raise ValueError("is not a web address. Write for example https://arena.example.org")
+        return url
+
+    @field_validator("secret")
+    @classmethod
+    def _check_secret(cls, secret: SecretStr | None) -> SecretStr | None:
+        if secret is not None and len(secret.get_secret_value()) < 16:
+            raise ValueError(
+                "is too short to sign with. Use 16 characters or more, drawn by chance"
+            )
+        return secret
+
+
+class MatchmakingSettings(_Section):
+    """How the next pair is drawn."""
+
+    policy: Literal["uniform", "closest"] = "uniform"
+    # The share of draws spread evenly over all pairs: every pair keeps a known chance.
+    exploration: float = Field(default=0.1, gt=0, le=1)
+    seed: int | None = None
+
+
+class BattleSettings(_Section):
+    """Limits on one battle and on all at once."""
+
+    max_prompt_characters: int = Field(default=20_000, ge=1)
+    max_turns: int = Field(default=10, ge=1)
+    # How long answers keep streaming after the page was left, so that a reload finds them.
+    grace_seconds: float = Field(default=20.0, ge=0)
+    max_live: int = Field(default=400, ge=1)
+
+
+class LeaderboardSettings(_Section):
+    """How often and how precisely the ranking is computed."""
+
+    refresh_seconds: float = Field(default=5.0, gt=0)
+    replicates: int = Field(default=1000, ge=100)
+    level: float = Field(default=0.95, gt=0, lt=1)
+    # A model with fewer votes is marked provisional.
+    min_votes: int = Field(default=30, ge=0)
+
+
+class Settings(BaseSettings):
+    """Everything an arena can be told. Built directly, it reads no variable and no file."""
+
+    model_config = SettingsConfigDict(
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        env_prefix="ARENA_",
+        env_nested_delimiter="__",
+    )
+
+    data_dir: Path = Field(default_factory=lambda: user_data_path(APPLICATION))
+    arena: ArenaSettings = ArenaSettings()
+    # In the data directory, wherever that is.
+    database: DatabaseSettings = Field(
+        default_factory=lambda values: DatabaseSettings(
+            url=f"sqlite:///{values['data_dir']}/arena.db"
+        )
+    )
+    server: ServerSettings = ServerSettings()
+    matchmaking: MatchmakingSettings = MatchmakingSettings()
+    battles: BattleSettings = BattleSettings()
+    leaderboard: LeaderboardSettings = LeaderboardSettings()
+    models: list[ModelSpec] = []
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is passed: `load_settings` merges the file and the variables itself."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
+
+
+def read_signing_secret(settings: Settings) -> str:
+    """The secret that signs voters' tokens, drawn once into the data directory.
+
+    `server.secret` wins; the file is readable by its owner alone.
+
+    Raises:
+        OSError: the data directory cannot be written.
+    """
+    if settings.server.secret is not None:
+        return settings.server.secret.get_secret_value()
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    path = settings.data_dir / "secret"
+    if not path.exists():
+        _draw_secret(path)
+    return path.read_text(encoding="ascii").strip()
+
+
+def _draw_secret(path: Path) -> None:
+    """Written beside and linked into place.
+
+    Two processes that start together agree on the first one's, and neither can read a
+    half-written secret.
+    """
+    draft = path.with_name(f".secret-{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(secrets.token_urlsafe(32))
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink()
