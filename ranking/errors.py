@@ -1,0 +1,30 @@
+"""What can go wrong in a ranking, as a small tree under `RankingError`."""
+
+from __future__ import annotations
+
+
+class RankingError(ValueError):
+    """Base of every error this package raises on purpose."""
+
+
+class InvalidVote(RankingError):
+    """A vote that cannot be counted; names the row and the value.
+
+    Attributes:
+        row: Position of the vote in the input, counted from 0, or None when the
+            input as a whole is unusable (empty, one model).
+        value: The offending value.
+    """
+
+    def __init__(self, message: str, *, row: int | None = None, value: object = None) -> None:
+        super().__init__(message if row is None else f"row {row}: {message}")
+        self.row = row
+        self.value = value
+
+
+class NoMaximum(RankingError):
+    """The likelihood has no maximum: the votes do not tie all models together."""
+
+
+class NotConverged(RankingError):
+    """The fit did not reach its tolerance."""
