@@ -7,6 +7,7 @@ and the highest attempt counts, so nothing that a voter has seen is ever overwri
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003  dataclass fields are inspected at run time
 from enum import StrEnum
@@ -89,13 +90,17 @@ class BattleBusy(BattleError):
     """A turn, a retry or a regeneration while answers are still being written."""
 
 
+class ModelGone(BattleError):
+    """A model of this battle is no longer served, so nobody can answer."""
+
+
 class InvalidPrompt(BattleError):
     """A prompt that cannot be sent.
 
     Attributes:
-        reason: `empty`, `too_long` or `too_many_turns`.
+        reason: `empty`, `too_long`, `too_many_turns` or `not_recorded`.
         value: the offending number (characters or turns).
-        limit: what is allowed.
+        limit: what is allowed (the number of recorded prompts for `not_recorded`).
     """
 
     def __init__(self, reason: str, *, value: int, limit: int) -> None:
@@ -250,6 +255,22 @@ class Battle:
             raise BattleClosed(self.id)
         if self.status is BattleStatus.ANSWERING:
             raise BattleBusy(self.id)
+
+
+def names_itself(battle: Battle) -> bool:
+    """Whether an answer told the voter which model wrote it.
+
+    A prompt that mentions the name itself makes the answer's mention no revelation.
+    """
+    asked = "\n".join(battle.prompts)
+    for side in Side:
+        name = re.compile(rf"(?<!\w){re.escape(battle.pairing.model(side))}(?!\w)", re.IGNORECASE)
+        if name.search(asked):
+            continue
+        responses = (battle.response(turn, side) for turn in range(len(battle.prompts)))
+        if any(response and name.search(response.text) for response in responses):
+            return True
+    return False
 
 
 def settled_status(statuses: tuple[ResponseStatus, ...]) -> BattleStatus:

@@ -13,7 +13,7 @@ import socket
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import and_, insert, or_, select, update
 
 from arena.battles import BattleStatus
 from arena.store.engine import begin_write
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
     from sqlalchemy.engine import Engine
 
-HEARTBEAT_SECONDS = 5.0
-_GONE_AFTER = timedelta(seconds=6 * HEARTBEAT_SECONDS)
+# Six beats of the conductor: a busy process may miss a few.
+_GONE_AFTER = timedelta(seconds=30)
+# Longer than it takes from a battle's commit to the first request to its models.
+_FORGOTTEN_AFTER = timedelta(seconds=30)
 
 
 class Workers:
@@ -56,31 +58,36 @@ class Workers:
         """Says that a worker has stopped in good order."""
         self._touch(worker_id, "stopped_at")
 
-    def abandon_orphans(self, worker_id: str) -> int:
-        """Marks the battles of dead workers as abandoned.
+    def abandon_orphans(self, worker_id: str, *, live: tuple[str, ...] = ()) -> int:
+        """Marks the battles that nobody is answering any more as abandoned.
+
+        These are the battles of dead workers, and those of the caller that it does not
+        know (a page that left between the commit and the first request to a model).
 
         Args:
             worker_id: the caller, who is alive whatever its row says.
+            live: the battles that the caller is answering.
 
         Returns:
             How many battles were marked.
         """
+        now = datetime.now(UTC)
         with begin_write(self._engine) as connection:
-            open_workers = select(workers).where(
-                workers.c.id.in_(select(battles.c.worker_id).distinct()),
-                workers.c.id != worker_id,
+            busy = select(battles.c.worker_id).where(battles.c.worker_id.is_not(None)).distinct()
+            others = select(workers).where(workers.c.id.in_(busy), workers.c.id != worker_id)
+            dead = [row["id"] for row in connection.execute(others).mappings() if _is_gone(row)]
+            forgotten = and_(
+                battles.c.worker_id == worker_id,
+                battles.c.id.not_in(live),
+                battles.c.updated_at < now - _FORGOTTEN_AFTER,
             )
-            rows = connection.execute(open_workers).mappings().all()
-            dead = [row["id"] for row in rows if _is_gone(row)]
-            if not dead:
-                return 0
-            where = (battles.c.worker_id.in_(dead), battles.c.status == BattleStatus.ANSWERING)
-            values = {
-                "status": BattleStatus.ABANDONED,
-                "worker_id": None,
-                "updated_at": datetime.now(UTC),
-            }
-            return connection.execute(update(battles).where(*where).values(values)).rowcount
+            orphaned = or_(battles.c.worker_id.in_(dead), forgotten)
+            values = {"status": BattleStatus.ABANDONED, "worker_id": None, "updated_at": now}
+            return connection.execute(
+                update(battles)
+                .where(battles.c.status == BattleStatus.ANSWERING, orphaned)
+                .values(values)
+            ).rowcount
 
     def _touch(self, worker_id: str, column: str) -> None:
         with begin_write(self._engine) as connection:

@@ -1,0 +1,381 @@
+"""One battle from draw to reveal; the only thing pages call.
+
+Everything that matters is committed before it is shown: the battle before the first
+token, each answer when it ends, the vote before the names. What lives in this process
+(the answers being written) is lost with it and marked so on record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arena.answering import Answering
+from arena.battles import (
+    Battle,
+    BattleStatus,
+    ExclusionReason,
+    InvalidPrompt,
+    ModelGone,
+    Outcome,
+    Response,
+    Side,
+    clean_prompt,
+    names_itself,
+    settled_status,
+)
+from arena.views import BattleView, recorded_side, reveal_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator, Mapping
+
+    from arena.matchmaker import Matchmaker
+    from arena.store import Store
+    from serving.protocol import ChatModel
+
+logger = logging.getLogger(__name__)
+
+# Measured with Gradio 6.31: an update of two panels costs the server about 1 ms, so a
+# process that promises 300 a second keeps two thirds of a core for everything else.
+UPDATES_PER_SECOND = 300
+SHORTEST_TICK = 0.1
+FIRST_TEXT_TICK = 0.05
+HEARTBEAT_SECONDS = 5.0
+
+
+class ArenaFull(Exception):
+    """As many battles are being answered as this process takes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BattleLimits:
+    """What a battle may be.
+
+    Attributes:
+        max_prompt_characters: longest prompt.
+        max_turns: most turns.
+        max_live: most battles being answered at once in this process.
+        grace_seconds: how long models go on after the last page has left.
+    """
+
+    max_prompt_characters: int = 20_000
+    max_turns: int = 10
+    max_live: int = 400
+    grace_seconds: float = 5.0
+
+
+class Conductor:
+    """Runs battles over a store and a set of models.
+
+    Args:
+        store: the record.
+        matchmaker: draws the pairs.
+        models: every model that can be asked, by name.
+        limits: what a battle may be.
+        known_prompts: the only prompts that the models can answer (recorded arenas), or
+            `None` where any prompt will do.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        matchmaker: Matchmaker,
+        models: Mapping[str, ChatModel],
+        limits: BattleLimits | None = None,
+        known_prompts: tuple[str, ...] | None = None,
+    ) -> None:
+        self._store = store
+        self._matchmaker = matchmaker
+        self._models = models
+        self._limits = limits or BattleLimits()
+        self.known_prompts = known_prompts
+        self._live: dict[str, Answering] = {}
+        self._worker_id = ""
+        self._upkeep: asyncio.Task[None] | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Registers this process and marks what dead ones left behind."""
+        cards = [
+            {
+                "name": model.card.name,
+                "organisation": model.card.organisation,
+                "license": model.card.license,
+                "price_input": model.card.price_input,
+                "price_output": model.card.price_output,
+                "description": model.card.description,
+            }
+            for model in self._models.values()
+        ]
+        await asyncio.to_thread(self._store.battles.register_models, cards)
+        self._worker_id = await asyncio.to_thread(self._store.workers.register)
+        await self._sweep()
+        self._upkeep = asyncio.create_task(self._keep_up())
+
+    async def close(self) -> None:
+        """Stops all answers, stores how far they came, and signs off."""
+        if self._upkeep is not None:
+            self._upkeep.cancel()
+        await asyncio.gather(*(live.stop() for live in list(self._live.values())))
+        await asyncio.to_thread(self._store.workers.sign_off, self._worker_id)
+
+    @property
+    def live_battles(self) -> int:
+        """How many battles are being answered in this process now."""
+        return len(self._live)
+
+    async def start(self, prompt: str, voter_id: str) -> BattleView:
+        """Draws a pair for a new battle and asks both models.
+
+        Raises:
+            InvalidPrompt: the prompt cannot be sent.
+            ArenaFull: too many battles are being answered.
+        """
+        text = self._clean(prompt, turn=0)
+        self._check_room()
+        battle = await asyncio.to_thread(
+            self._store.battles.start,
+            voter_id=voter_id,
+            pairing=self._matchmaker.draw(),
+            prompt=text,
+            worker_id=self._worker_id,
+        )
+        return self._ask(battle, tuple(Side))
+
+    async def follow_up(self, battle_id: str, prompt: str, voter_id: str) -> BattleView:
+        """Sends another prompt to both models of a battle.
+
+        Raises:
+            BattleError: the battle or the prompt does not allow it.
+            ArenaFull: too many battles are being answered.
+        """
+        battle = await self._battle(battle_id, voter_id)
+        text = self._clean(prompt, turn=len(battle.prompts))
+        self._check_can_ask(battle)
+        battle = await asyncio.to_thread(
+            self._store.battles.add_turn,
+            battle_id,
+            voter_id=voter_id,
+            prompt=text,
+            worker_id=self._worker_id,
+        )
+        return self._ask(battle, tuple(Side))
+
+    async def regenerate(self, battle_id: str, voter_id: str) -> BattleView:
+        """Asks both models for another answer to the last prompt.
+
+        Raises:
+            BattleError: the battle does not allow it.
+            ArenaFull: too many battles are being answered.
+        """
+        return self._ask(await self._reopen(battle_id, voter_id), tuple(Side))
+
+    async def retry(self, battle_id: str, voter_id: str) -> BattleView:
+        """Asks the sides that did not finish once more.
+
+        Raises:
+            BattleError: the battle does not allow it.
+            ArenaFull: too many battles are being answered.
+        """
+        battle = await self._reopen(battle_id, voter_id)
+        return self._ask(battle, battle.unfinished_sides() or tuple(Side))
+
+    async def view(self, battle_id: str, voter_id: str) -> BattleView:
+        """The battle as its voter may see it now.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+        """
+        battle = await self._battle(battle_id, voter_id)
+        live = self._live.get(battle_id)
+        return await self._recorded_view(battle) if live is None else _live_view(live)
+
+    async def watch(self, battle_id: str, voter_id: str) -> AsyncGenerator[BattleView]:
+        """The battle whenever there is something new to show, until it has settled.
+
+        Closing the generator means that the page has left.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+        """
+        battle = await self._battle(battle_id, voter_id)
+        live = self._live.get(battle_id)
+        if live is not None:
+            with self._watching(live):
+                seen = -1
+                while not live.done:
+                    if live.version != seen:
+                        seen = live.version
+                        yield _live_view(live)
+                    await asyncio.sleep(self._tick(live))
+            battle = await self._battle(battle_id, voter_id)
+        while battle.status is BattleStatus.ANSWERING:  # in another process
+            yield await self._recorded_view(battle)
+            await asyncio.sleep(1)
+            battle = await self._battle(battle_id, voter_id)
+        yield await self._recorded_view(battle)
+
+    async def leave(self, battle_id: str, voter_id: str) -> None:
+        """Gives a battle up: its models are told to stop at once.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+        """
+        await self._battle(battle_id, voter_id)
+        live = self._live.get(battle_id)
+        if live is not None:
+            await live.stop()
+
+    async def vote(self, battle_id: str, voter_id: str, outcome: Outcome) -> BattleView:
+        """Stores a vote, then reveals the names; a second vote gets the first one's reveal.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+            VoteNotOpen: its answers are not both complete.
+        """
+        battle = await self._battle(battle_id, voter_id)
+        named = names_itself(battle)
+        battle = await asyncio.to_thread(
+            self._store.battles.vote,
+            battle_id,
+            voter_id=voter_id,
+            outcome=outcome,
+            exclusion=ExclusionReason.IDENTITY_REVEALED if named else None,
+        )
+        return await self._recorded_view(battle)
+
+    async def votes_of(self, voter_id: str) -> dict[Outcome, int]:
+        """How often a voter pressed each button."""
+        return await asyncio.to_thread(self._store.battles.votes_of, voter_id)
+
+    def _clean(self, prompt: str, *, turn: int) -> str:
+        text = clean_prompt(
+            prompt,
+            turn=turn,
+            max_characters=self._limits.max_prompt_characters,
+            max_turns=self._limits.max_turns,
+        )
+        if self.known_prompts is not None and text not in self.known_prompts:
+            raise InvalidPrompt("not_recorded", value=len(text), limit=len(self.known_prompts))
+        return text
+
+    def _check_room(self) -> None:
+        if len(self._live) >= self._limits.max_live:
+            raise ArenaFull(f"{len(self._live)} battles are being answered")
+
+    def _check_can_ask(self, battle: Battle) -> None:
+        self._check_room()
+        if any(battle.pairing.model(side) not in self._models for side in Side):
+            raise ModelGone(battle.id)
+
+    async def _battle(self, battle_id: str, voter_id: str) -> Battle:
+        return await asyncio.to_thread(self._store.battles.get, battle_id, voter_id=voter_id)
+
+    async def _reopen(self, battle_id: str, voter_id: str) -> Battle:
+        self._check_can_ask(await self._battle(battle_id, voter_id))
+        return await asyncio.to_thread(
+            self._store.battles.reopen,
+            battle_id,
+            voter_id=voter_id,
+            worker_id=self._worker_id,
+        )
+
+    def _ask(self, battle: Battle, sides: tuple[Side, ...]) -> BattleView:
+        live = Answering(
+            battle,
+            models={side: self._models[battle.pairing.model(side)] for side in sides},
+            sides=sides,
+            commit=self._commit,
+            settled=self._settled,
+        )
+        self._live[battle.id] = live
+        self._stop_if_left(live)  # the page may be gone before it begins to watch
+        return _live_view(live)
+
+    async def _commit(self, battle_id: str, response: Response) -> None:
+        await asyncio.to_thread(self._store.battles.add_response, battle_id, response)
+
+    async def _settled(self, live: Answering) -> None:
+        try:
+            status = settled_status(live.statuses())
+            await asyncio.to_thread(self._store.battles.settle, live.battle.id, status)
+        finally:
+            # A follow-up may have begun the moment the status was on record.
+            if self._live.get(live.battle.id) is live:
+                del self._live[live.battle.id]
+
+    async def _recorded_view(self, battle: Battle) -> BattleView:
+        reveals = {}
+        if battle.vote is not None:
+            cards = await asyncio.to_thread(self._store.battles.cards)
+            last = len(battle.prompts) - 1
+            for side in Side:
+                card = cards[battle.pairing.model(side)]
+                reveals[side] = reveal_of(card, battle.response(last, side))
+        return BattleView(
+            battle_id=battle.id,
+            prompts=battle.prompts,
+            status=battle.status,
+            a=recorded_side(battle, Side.A, reveal=reveals.get(Side.A)),
+            b=recorded_side(battle, Side.B, reveal=reveals.get(Side.B)),
+            outcome=None if battle.vote is None else battle.vote.outcome,
+        )
+
+    @contextmanager
+    def _watching(self, live: Answering) -> Iterator[None]:
+        live.watchers += 1
+        try:
+            yield
+        finally:
+            live.watchers -= 1
+            self._stop_if_left(live)
+
+    def _stop_if_left(self, live: Answering) -> None:
+        """Stops the models if nobody watches for the length of the grace."""
+        if live.watchers or live.done:
+            return
+
+        async def _after_grace() -> None:
+            await asyncio.sleep(self._limits.grace_seconds)
+            if not live.watchers and not live.done:
+                await live.stop()
+
+        task = asyncio.create_task(_after_grace())
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    def _tick(self, live: Answering) -> float:
+        """Seconds to the next update: quick for the first text, slower the more are live."""
+        if not live.has_text:
+            return FIRST_TEXT_TICK
+        return max(SHORTEST_TICK, len(self._live) / UPDATES_PER_SECOND)
+
+    async def _keep_up(self) -> None:
+        """Says every few seconds that this process is alive and looks for dead ones."""
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            try:
+                await asyncio.to_thread(self._store.workers.beat, self._worker_id)
+                await self._sweep()
+            except Exception:
+                # The database may be back at the next beat; ending here would be silent.
+                logger.exception("the heartbeat could not be stored")
+
+    async def _sweep(self) -> None:
+        found = await asyncio.to_thread(
+            self._store.workers.abandon_orphans, self._worker_id, live=tuple(self._live)
+        )
+        if found:
+            logger.info("%d battles that nobody is answering marked as abandoned", found)
+
+
+def _live_view(live: Answering) -> BattleView:
+    battle = live.battle
+    a, b = (live.draft(side) or recorded_side(battle, side) for side in Side)
+    return BattleView(
+        battle_id=battle.id, prompts=battle.prompts, status=BattleStatus.ANSWERING, a=a, b=b
+    )
