@@ -1,1 +1,88 @@
-"""Chat models behind one protocol: conversations in, text streams out."""
+"""Chat models behind one protocol: conversations in, text streams out.
+
+The protocol is imported at once; settings, the roster and the servers on first use, so
+that `import serving` takes neither pydantic nor a provider's SDK nor a model runtime.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from serving.protocol import (
+    BadCredentials,
+    ChatModel,
+    Completion,
+    ContextTooLong,
+    Interrupted,
+    Message,
+    ModelCard,
+    ModelUnreachable,
+    RateLimited,
+    ReasoningDelta,
+    Refused,
+    Sampling,
+    ServingError,
+    StreamEvent,
+    TextDelta,
+    TimedOut,
+    UnknownPrompt,
+)
+
+if TYPE_CHECKING:
+    from serving.llamacpp_server import LlamaCppServer
+    from serving.recorded import RecordedModel
+    from serving.roster import HealthReport, Roster, RosterError, check_model, missing_keys
+    from serving.specs import ModelSpec, SamplingSpec, TimeoutsSpec
+    from serving.vllm_server import VllmServer
+
+__all__ = [
+    "BadCredentials",
+    "ChatModel",
+    "Completion",
+    "ContextTooLong",
+    "HealthReport",
+    "Interrupted",
+    "LlamaCppServer",
+    "Message",
+    "ModelCard",
+    "ModelSpec",
+    "ModelUnreachable",
+    "RateLimited",
+    "ReasoningDelta",
+    "RecordedModel",
+    "Refused",
+    "Roster",
+    "RosterError",
+    "Sampling",
+    "SamplingSpec",
+    "ServingError",
+    "StreamEvent",
+    "TextDelta",
+    "TimedOut",
+    "TimeoutsSpec",
+    "UnknownPrompt",
+    "VllmServer",
+    "check_model",
+    "missing_keys",
+]
+
+_HOMES = {
+    "HealthReport": "roster",
+    "LlamaCppServer": "llamacpp_server",
+    "ModelSpec": "specs",
+    "RecordedModel": "recorded",
+    "Roster": "roster",
+    "RosterError": "roster",
+    "SamplingSpec": "specs",
+    "TimeoutsSpec": "specs",
+    "VllmServer": "vllm_server",
+    "check_model": "roster",
+    "missing_keys": "roster",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'serving' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"serving.{_HOMES[name]}"), name)

@@ -224,6 +224,14 @@ class Interrupted(ServingError):
 
 
 class TimedOut(ServingError):
-    """A limit on connecting, the first token, the gap between tokens or the whole ran out."""
+    """A limit on connecting, the first token, the gap between tokens or the whole ran out.
+
+    Attributes:
+        limit: which of them, as it is called in a model's `timeouts`.
+    """
 
     retryable = True
+
+    def __init__(self, message: str, *, limit: str = "total") -> None:
+        super().__init__(message)
+        self.limit = limit

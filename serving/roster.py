@@ -1,0 +1,339 @@
+"""The models of an arena: from settings to running models, and whether they are well."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, Self
+
+from serving.credentials import read_key
+from serving.limits import LimitedModel
+from serving.protocol import (
+    BadCredentials,
+    ChatModel,
+    Completion,
+    Message,
+    Sampling,
+    ServingError,
+)
+from serving.recorded import RecordedModel, load_recorded
+from serving.sdk import Endpoint
+from serving.specs import ModelSpec, SamplingSpec, TimeoutsSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from serving.limits import Backend
+    from serving.llamacpp_server import LlamaCppServer
+    from serving.vllm_server import VllmServer
+
+__all__ = [
+    "HealthReport",
+    "ModelSpec",
+    "Roster",
+    "RosterError",
+    "SamplingSpec",
+    "TimeoutsSpec",
+    "check_model",
+    "missing_keys",
+]
+
+_CHECK_PROMPT = "Say hello."
+_CHECK_TOKENS = 16
+_CONTEXT_SIZE = 2048
+_PARALLEL = 4
+
+
+class RosterError(ServingError):
+    """The models as configured cannot be started; the message has one line a problem."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthReport:
+    """What a model said when it was asked for a few tokens.
+
+    Attributes:
+        name: the model, as configured.
+        status: `ok`, or `failed` with `error` and `message`.
+        time_to_first_token: seconds.
+        tokens_per_second: after the first token.
+        model_id: what the provider calls the model that answered.
+        error: name of the error's class.
+        message: the error in words.
+    """
+
+    name: str
+    status: Literal["ok", "failed"]
+    time_to_first_token: float | None = None
+    tokens_per_second: float | None = None
+    model_id: str | None = None
+    error: str | None = None
+    message: str | None = None
+
+
+def missing_keys(
+    specs: Sequence[ModelSpec], environ: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Enabled models whose key variable is unset or unusable, each with the error in words."""
+    values = os.environ if environ is None else environ
+    problems: dict[str, str] = {}
+    for spec in specs:
+        if spec.enabled and spec.api_key_env is not None:
+            try:
+                read_key(spec.api_key_env, values, model=spec.name)
+            except BadCredentials as error:
+                problems[spec.name] = str(error)
+    return problems
+
+
+class Roster:
+    """All models of an arena, started and stopped together.
+
+    Models that name the same GGUF file share one embedded server, hence one set of weights.
+    """
+
+    def __init__(
+        self, specs: Sequence[ModelSpec], *, environ: Mapping[str, str] | None = None
+    ) -> None:
+        """Checks the specs against each other.
+
+        Raises:
+            RosterError: two models of one name, or two that share a GGUF file but ask for
+                different servers.
+        """
+        twice = [name for name, times in Counter(spec.name for spec in specs).items() if times > 1]
+        if twice:
+            names = ", ".join(map(repr, twice))
+            raise RosterError(f"more than one model is named {names}; give each its own `name`")
+        self._specs = {spec.name: spec for spec in specs if spec.enabled}
+        self._environ = os.environ if environ is None else environ
+        self._models: dict[str, ChatModel] = {}
+        self._failures: dict[str, ServingError] = {}
+        self._llamacpp = _plan_llamacpp_servers(tuple(self._specs.values()))
+        self._llamacpp_running: dict[Path, LlamaCppServer] = {}
+        self._servers: list[LlamaCppServer | VllmServer] = []
+
+    @property
+    def models(self) -> Mapping[str, ChatModel]:
+        """The enabled models that were started, by name."""
+        return MappingProxyType(self._models)
+
+    @property
+    def failures(self) -> Mapping[str, ServingError]:
+        """Enabled models that could not be started; filled with `keep_going` only."""
+        return MappingProxyType(self._failures)
+
+    async def start(self, *, keep_going: bool = False) -> None:
+        """Starts every enabled model.
+
+        Args:
+            keep_going: leave out models that cannot be started, see `failures`, instead
+                of raising.
+
+        Raises:
+            RosterError: some model cannot be started; nothing is left running.
+        """
+        try:
+            for spec in self._specs.values():
+                try:
+                    self._models[spec.name] = await self._start_model(spec)
+                except ServingError as error:
+                    self._failures[spec.name] = error
+        except BaseException:
+            await self.aclose()
+            raise
+        if self._failures and not keep_going:
+            lines = "\n".join(str(error) for error in self._failures.values())
+            self._failures = {}
+            await self.aclose()
+            raise RosterError(lines)
+
+    async def aclose(self) -> None:
+        """Closes every model, then every server that was started for them."""
+        models, self._models = self._models, {}
+        servers, self._servers = self._servers, []
+        self._llamacpp_running = {}
+        for model in models.values():
+            await model.aclose()
+        for server in servers:
+            await server.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def check(self, name: str) -> HealthReport:
+        """Asks a model for a few tokens; reports rather than raises what goes wrong.
+
+        Raises:
+            KeyError: no enabled model has this name.
+        """
+        if name in self._specs and name not in self._models:
+            failure = self._failures.get(name)
+            return _report_failure(
+                name, failure or RosterError(f"model {name!r} was not started; call start() first")
+            )
+        return await check_model(self._models[name])
+
+    async def _start_model(self, spec: ModelSpec) -> ChatModel:
+        match spec.backend:
+            case "recorded":
+                return await load_recorded(spec)
+            case "openai":
+                return _ask_openai(self._endpoint(spec), spec)
+            case "anthropic":
+                return _ask_anthropic(self._endpoint(spec), spec)
+            case "llamacpp":
+                return await self._start_llamacpp(spec)
+            case "vllm":
+                return await self._start_vllm(spec)
+
+    def _endpoint(self, spec: ModelSpec) -> Endpoint:
+        key = None
+        if spec.api_key_env is not None:
+            key = read_key(spec.api_key_env, self._environ, model=spec.name)
+        return Endpoint(
+            name=spec.name,
+            model=spec.model or spec.name,
+            base_url=spec.base_url,
+            key=key,
+            key_variable=spec.api_key_env,
+            connect_timeout=spec.timeouts.connect,
+            extra_body=spec.extra_body,
+        )
+
+    async def _start_llamacpp(self, spec: ModelSpec) -> ChatModel:
+        from serving.llamacpp_server import LlamaCppServer
+
+        plan = self._llamacpp[_weights(spec)]
+        server = self._llamacpp_running.get(plan.path)
+        if server is None:
+            server = LlamaCppServer(
+                plan.path, context_size=plan.context_size, parallel=plan.parallel
+            )
+            await server.start(patience=spec.timeouts.startup)
+            self._llamacpp_running[plan.path] = server
+            self._servers.append(server)
+        endpoint = replace(
+            self._endpoint(spec), model=spec.model or server.model_id, base_url=server.base_url
+        )
+        return _ask_openai(endpoint, spec)
+
+    async def _start_vllm(self, spec: ModelSpec) -> ChatModel:
+        endpoint = self._endpoint(spec)
+        if spec.base_url is not None:
+            return _ask_openai(endpoint, spec)
+        from serving.vllm_server import VllmServer
+
+        server = VllmServer(
+            str(spec.path or spec.model),
+            served_name=spec.model or spec.name,
+            args=spec.vllm_args,
+        )
+        await server.start(patience=spec.timeouts.startup)
+        self._servers.append(server)
+        return _ask_openai(replace(endpoint, base_url=server.base_url, key=None), spec)
+
+
+def _ask_openai(endpoint: Endpoint, spec: ModelSpec) -> ChatModel:
+    from serving.openai_chat import OpenAIBackend
+
+    return _limit(OpenAIBackend(endpoint), spec)
+
+
+def _ask_anthropic(endpoint: Endpoint, spec: ModelSpec) -> ChatModel:
+    from serving.anthropic_chat import AnthropicBackend
+
+    return _limit(AnthropicBackend(endpoint), spec)
+
+
+def _limit(backend: Backend, spec: ModelSpec) -> LimitedModel:
+    return LimitedModel(
+        backend,
+        card=spec.card,
+        limits=spec.limits,
+        sampling=spec.sampling.to_sampling(),
+        system_prompt=spec.system_prompt,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LlamaCppPlan:
+    """The one server of all models that name this file."""
+
+    path: Path
+    context_size: int
+    parallel: int
+
+
+def _weights(spec: ModelSpec) -> Path:
+    if spec.path is None:
+        raise RosterError(f"model {spec.name!r} needs `path`, the GGUF file with its weights")
+    return spec.path.resolve()
+
+
+def _plan_llamacpp_servers(specs: Sequence[ModelSpec]) -> dict[Path, _LlamaCppPlan]:
+    sharing: dict[Path, list[ModelSpec]] = {}
+    for spec in specs:
+        if spec.backend == "llamacpp":
+            sharing.setdefault(_weights(spec), []).append(spec)
+    return {
+        path: _LlamaCppPlan(
+            path=path,
+            context_size=_agree(users, "context_size") or _CONTEXT_SIZE,
+            parallel=_agree(users, "parallel") or _PARALLEL,
+        )
+        for path, users in sharing.items()
+    }
+
+
+def _agree(users: Sequence[ModelSpec], setting: Literal["context_size", "parallel"]) -> int | None:
+    """The one value that the users of a server ask for, `None` if none of them does."""
+    asked = {spec.name: value for spec in users if (value := getattr(spec, setting)) is not None}
+    if len(set(asked.values())) > 1:
+        wishes = ", ".join(f"{name!r} asks for {value}" for name, value in asked.items())
+        raise RosterError(
+            f"models that share {users[0].path} share one server, but about `{setting}` {wishes}; "
+            "give them the same value, or set it in one of them only"
+        )
+    return next(iter(asked.values()), None)
+
+
+async def check_model(model: ChatModel) -> HealthReport:
+    """Asks a model for a few tokens; a `ServingError` is reported, not raised."""
+    name, prompt = model.card.name, _CHECK_PROMPT
+    if isinstance(model, RecordedModel) and model.prompts:
+        prompt = model.prompts[0]
+    try:
+        async with aclosing(
+            model.stream([Message("user", prompt)], Sampling(max_tokens=_CHECK_TOKENS))
+        ) as events:
+            async for event in events:
+                if isinstance(event, Completion):
+                    return HealthReport(
+                        name=name,
+                        status="ok",
+                        time_to_first_token=event.time_to_first_token,
+                        tokens_per_second=event.tokens_per_second,
+                        model_id=event.model_id,
+                    )
+    except ServingError as error:
+        return _report_failure(name, error)
+    raise AssertionError(f"{name}: a stream ended without a Completion")
+
+
+def _report_failure(name: str, error: ServingError) -> HealthReport:
+    return HealthReport(name=name, status="failed", error=type(error).__name__, message=str(error))

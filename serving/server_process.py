@@ -1,0 +1,129 @@
+"""A server started here for a model: a process of its own, watched, logged and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+
+from serving.protocol import ModelUnreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_KEEPER = Path(__file__).with_name("keeper.py")
+_SECONDS_TO_STOP = 10.0
+_SECONDS_BETWEEN_LOOKS = 0.05
+_LINES_QUOTED = 12
+
+
+def find_free_port() -> int:
+    """A port of the loopback that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class ServerProcess:
+    """One server process with its log.
+
+    It runs under `keeper.py`, in a session of its own: a Ctrl-C in the terminal does not
+    reach it before its users are done, and it ends when this process ends, however
+    that happens.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, title: str, env: Mapping[str, str] | None = None
+    ) -> None:
+        self._command = list(command)
+        self._title = title
+        self._env = dict(env or {})
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: Path | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the keeper and of the process group, `None` while nothing runs."""
+        return self._process.pid if self._process is not None else None
+
+    @property
+    def log(self) -> Path | None:
+        """What the server wrote; kept after it has ended."""
+        return self._log
+
+    async def start(self, *, health_url: str, patience: float) -> None:
+        """Starts it and waits up to `patience` seconds until its address answers 200.
+
+        Raises:
+            ModelUnreachable: it ended, or was not healthy in time; the message quotes its log.
+        """
+        try:
+            await asyncio.to_thread(self._launch)
+            await self._wait_until_healthy(health_url, patience)
+        except BaseException:
+            await self._stop()
+            raise
+
+    async def aclose(self) -> None:
+        """Stops it, and removes its log, since all went well."""
+        await self._stop()
+        if self._log is not None:
+            self._log.unlink(missing_ok=True)
+
+    def _launch(self) -> None:
+        handle, name = tempfile.mkstemp(prefix="arena-", suffix=".log")
+        self._log = Path(name)
+        with os.fdopen(handle, "wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_KEEPER), *self._command],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, **self._env},
+            )
+
+    async def _wait_until_healthy(self, url: str, patience: float) -> None:
+        deadline = time.monotonic() + patience
+        async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
+            while time.monotonic() < deadline:
+                if self._process is None or self._process.poll() is not None:
+                    raise ModelUnreachable(f"{self._title} ended while starting: {self._tail()}")
+                with contextlib.suppress(httpx.HTTPError):
+                    if (await client.get(url)).status_code == httpx.codes.OK:
+                        return
+                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+        raise ModelUnreachable(
+            f"{self._title} was not ready after {patience:g} s (raise `timeouts.startup` if it "
+            f"needs longer): {self._tail()}"
+        )
+
+    def _tail(self) -> str:
+        if self._log is None:
+            return "it has no log"
+        lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
+        said = "\n".join(line for line in lines[-_LINES_QUOTED:] if line.strip())
+        return f"the end of its log, {self._log}:\n{said or '(empty)'}"
+
+    async def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            await asyncio.to_thread(process.wait, _SECONDS_TO_STOP)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            await asyncio.to_thread(process.wait)

@@ -1,0 +1,100 @@
+"""A vLLM server started here for one model, served on the loopback."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from serving.protocol import ModelUnreachable
+from serving.server_process import ServerProcess, find_free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# vLLM asks its makers' server on every start unless told not to.
+_NO_TELEMETRY = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+
+
+class VllmServer:
+    """`vllm serve` for one model, in a process group of its own."""
+
+    def __init__(self, model: str, *, served_name: str, args: Sequence[str] = ()) -> None:
+        """Prepares a server.
+
+        Args:
+            model: directory of a model, or its name on a hub that vLLM can reach.
+            served_name: what the server calls it.
+            args: further arguments of `vllm serve`, such as `--max-model-len`.
+        """
+        self._model = model
+        self._served_name = served_name
+        self._args = tuple(args)
+        self._process: ServerProcess | None = None
+        self._port = 0
+
+    @property
+    def model_id(self) -> str:
+        """What the server calls its model."""
+        return self._served_name
+
+    @property
+    def root_url(self) -> str:
+        """Its address, for /health and /metrics."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def base_url(self) -> str:
+        """Its address for OpenAI's API."""
+        return f"{self.root_url}/v1"
+
+    @property
+    def pid(self) -> int | None:
+        """The id of its process group, `None` while it does not run."""
+        return self._process.pid if self._process is not None else None
+
+    async def start(self, *, patience: float = 600.0) -> None:
+        """Starts the server and waits up to `patience` seconds until it is healthy.
+
+        Raises:
+            ModelUnreachable: vLLM is not installed, or did not come up; the message quotes
+                the end of its log, whose file is kept.
+        """
+        self._port = find_free_port()
+        process = ServerProcess(
+            [
+                *_find_vllm(),
+                "serve",
+                self._model,
+                "--served-model-name",
+                self._served_name,
+                "--host",
+                "127.0.0.1",
+                "--port",
+                str(self._port),
+                *self._args,
+            ],
+            title=f"vLLM for {self._model}",
+            env=_NO_TELEMETRY,
+        )
+        await process.start(health_url=f"{self.root_url}/health", patience=patience)
+        self._process = process
+
+    async def aclose(self) -> None:
+        """Stops the server and all of its workers; answers in progress break off."""
+        process, self._process = self._process, None
+        if process is not None:
+            await process.aclose()
+
+
+def _find_vllm() -> list[str]:
+    """The command: of this environment, else of the search path."""
+    beside = Path(sys.executable).with_name("vllm")
+    command = str(beside) if beside.is_file() else shutil.which("vllm")
+    if command is None:
+        raise ModelUnreachable(
+            "vLLM is not installed; run: pip install 'preference-arena[vllm]', or start it "
+            "elsewhere and name its address in `base_url`"
+        )
+    return [command]
