@@ -5,6 +5,7 @@ from ranking.comparisons import OUTCOMES, Comparisons
 from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError
 from ranking.intervals import Intervals, bootstrap_intervals, sandwich_intervals
 from ranking.leaderboard import Entry, Leaderboard, compute_leaderboard
+from ranking.paired import PairedFit, Rows, fit_paired
 from ranking.ranks import compute_rank_ranges, compute_ranks
 
 __all__ = [
@@ -17,11 +18,14 @@ __all__ = [
     "Leaderboard",
     "NoMaximum",
     "NotConverged",
+    "PairedFit",
     "RankingError",
+    "Rows",
     "bootstrap_intervals",
     "compute_leaderboard",
     "compute_rank_ranges",
     "compute_ranks",
     "fit_bradley_terry",
+    "fit_paired",
     "sandwich_intervals",
 ]

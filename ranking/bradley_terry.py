@@ -16,6 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ranking.comparisons import BOTH_BAD, MODEL_A, MODEL_B, TIE, Comparisons
 from ranking.components import Components, find_components
 from ranking.errors import NoMaximum, NotConverged, RankingError
+from ranking.threads import one_blas_thread
 
 BothBad = Literal["tie", "drop"]
 Floats = NDArray[np.float64]
@@ -119,6 +120,7 @@ class BradleyTerryFit:
         return invert_centred(self.information())
 
 
+@one_blas_thread
 def fit_bradley_terry(
     comparisons: Comparisons,
     *,

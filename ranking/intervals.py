@@ -17,6 +17,7 @@ from ranking.bradley_terry import (
     solve_centred,
 )
 from ranking.errors import RankingError
+from ranking.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +77,7 @@ def sandwich_covariance(fit: BradleyTerryFit, pairs: PairCounts, ties: Floats) -
     return np.asarray(solve_centred(information, half.T))
 
 
+@one_blas_thread
 def sandwich_intervals(
     comparisons: Comparisons,
     fit: BradleyTerryFit,
@@ -115,6 +117,7 @@ def sandwich_intervals(
     return _widen(plain, fit, ties)
 
 
+@one_blas_thread
 def bootstrap_intervals(
     comparisons: Comparisons,
     fit: BradleyTerryFit,

@@ -18,6 +18,7 @@ from ranking.comparisons import BOTH_BAD, MODEL_A, MODEL_B, TIE, Comparisons
 from ranking.errors import RankingError
 from ranking.intervals import Intervals, bootstrap_intervals, sandwich_intervals
 from ranking.ranks import compute_rank_ranges, compute_ranks
+from ranking.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,6 +138,7 @@ class Leaderboard:
         )
 
 
+@one_blas_thread
 def compute_leaderboard(
     comparisons: Comparisons,
     *,

@@ -1,3 +1,4 @@
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def test_an_unusable_row_is_named_with_its_value(
 
 
 @pytest.mark.parametrize("column", [["x", float("nan")], pd.array(["x", pd.NA])])
-def test_a_missing_name_is_never_credited_to_a_model(column: Any) -> None:
+def test_a_missing_name_is_never_credited_to_a_model(column: Sequence[Hashable]) -> None:
     with pytest.raises(InvalidVote, match="row 1: the model name is missing"):
         Comparisons.from_counts(column, ["y", "y"], ["tie", "tie"])
 
