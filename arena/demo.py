@@ -124,7 +124,6 @@ def ensure_model_file(
 
 def build_demo_settings(
     *,
-    data_dir: Path | None = None,
     recorded: bool = False,
     overrides: Mapping[str, object] | None = None,
     announce: Callable[[str], None],
@@ -132,7 +131,6 @@ def build_demo_settings(
     """The demo's settings, on the real model where it can be had.
 
     Args:
-        data_dir: where votes are kept; the user's data directory unless given.
         recorded: use the recorded answers in any case.
         overrides: nested values that win, from the command line.
         announce: told in one line why recorded answers are used, and what takes long.
@@ -156,11 +154,10 @@ def build_demo_settings(
         text = text.replace("{model_file}", model_file.as_posix())
     # Apart, so that votes on recorded answers never count for the model that runs.
     default = user_data_path(APPLICATION) / ("demo" if kind == "demo" else "demo-recorded")
-    chosen = {} if data_dir is None else {"data_dir": str(data_dir.expanduser().absolute())}
     return parse_settings(
         f"data_dir = {json.dumps(str(default))}\n{text}",
         source=source,
-        overrides={**(overrides or {}), **chosen},
+        overrides=overrides,
     )
 
 

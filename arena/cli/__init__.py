@@ -1,1 +1,8 @@
-"""The `arena` command, a file a command group."""
+"""The `arena` command, a file a command group.
+
+Importing it must stay cheap: what a command needs is imported when it runs.
+"""
+
+from arena.cli.app import app, main
+
+__all__ = ["app", "main"]

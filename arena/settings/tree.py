@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from platformdirs import user_data_path
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from serving.specs import ModelSpec
@@ -121,17 +121,21 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(default_factory=lambda: user_data_path(APPLICATION))
     arena: ArenaSettings = ArenaSettings()
-    # In the data directory, wherever that is.
     database: DatabaseSettings = Field(
-        default_factory=lambda values: DatabaseSettings(
-            url=f"sqlite:///{values['data_dir']}/arena.db"
-        )
+        default_factory=lambda values: DatabaseSettings(url=_place_database(values["data_dir"]))
     )
     server: ServerSettings = ServerSettings()
     matchmaking: MatchmakingSettings = MatchmakingSettings()
     battles: BattleSettings = BattleSettings()
     leaderboard: LeaderboardSettings = LeaderboardSettings()
     models: list[ModelSpec] = []
+
+    @field_validator("database", mode="before")
+    @classmethod
+    def _fill_database(cls, value: object, info: ValidationInfo) -> object:
+        if isinstance(value, dict) and "url" not in value:
+            return {**value, "url": _place_database(info.data.get("data_dir", Path()))}
+        return value
 
     @classmethod
     def settings_customise_sources(
@@ -145,6 +149,11 @@ class Settings(BaseSettings):
         """Only what is passed: `load_settings` merges the file and the variables itself."""
         del settings_cls, env_settings, dotenv_settings, file_secret_settings
         return (init_settings,)
+
+
+def _place_database(data_dir: Path) -> str:
+    """The default: a file in the data directory, wherever that is."""
+    return f"sqlite:///{data_dir}/arena.db"
 
 
 def read_signing_secret(settings: Settings) -> str:

@@ -373,6 +373,12 @@ def test_a_bad_option_is_named(write: Write) -> None:
     ]
 
 
+def test_an_empty_section_keeps_its_defaults(write: Write, tmp_path: Path) -> None:
+    text = "data_dir = 'votes'\n[database]\n[server]\n" + TWO_MODELS
+    settings = load_settings(write(text), environ={})
+    assert settings.database.url == f"sqlite:///{tmp_path}/votes/arena.db"
+
+
 def test_paths_of_models_start_at_their_file(write: Write, tmp_path: Path) -> None:
     text = TWO_MODELS + "\n[[models]]\nname='C'\nbackend='recorded'\npath='answers.jsonl'"
     assert load_settings(write(text), environ={}).models[2].path == tmp_path / "answers.jsonl"

@@ -1,0 +1,45 @@
+"""The command line's root: what there is and how it is called."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from arena.cli import models, serve, start
+
+app = typer.Typer(
+    name="arena",
+    help="Blind battles between chat models, and an honest ranking from the votes.",
+    epilog="Begin with: arena demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo", epilog="Example: arena demo --port 7870 --no-open")(serve.demo)
+app.command("init", epilog="Example: arena init my-arena/arena.toml")(start.init)
+app.add_typer(models.app, name="models")
+app.command("up", epilog="Example: arena up --config arena.toml --host 0.0.0.0 --port 8000")(
+    serve.up
+)
+app.command("version", epilog="Example: arena version")(start.version)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True)
+    ] = False,
+) -> None:
+    """Blind battles between chat models, and an honest ranking from the votes."""
+    if version:
+        start.version()
+        raise typer.Exit
+
+
+def main() -> None:
+    """Runs the command that the process was called with."""
+    app(prog_name="arena")

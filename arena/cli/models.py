@@ -1,0 +1,181 @@
+"""`arena models`: which there are, and whether they answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from serving.roster import HealthReport, ModelSpec
+
+DEFAULT_CONFIG = Path("arena.toml")
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="The settings to read.", show_default="arena.toml"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+app = typer.Typer(
+    help="List the models of an arena.toml, or check that they answer.",
+    epilog="Example: arena models --config arena.toml",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def list_models(
+    context: typer.Context, *, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """List the models of an arena.toml, or check that they answer."""
+    context.obj = config
+    if context.invoked_subcommand is None:
+        specs = _load(config)
+        rows = [_describe(spec) for spec in specs]
+        if as_json:
+            typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        elif rows:
+            _console().print(_draw_list(rows))
+        else:
+            typer.echo(f"{config or DEFAULT_CONFIG} has no models yet. Add two or more [[models]].")
+
+
+@app.command("check", epilog='Example: arena models check "GPT 5 mini" --config arena.toml')
+def check(
+    context: typer.Context,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Models to ask; all that are enabled if none.")
+    ] = None,
+    *,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask each model for a few tokens; exit status 1 if any fails."""
+    from arena.cli.refusals import refusing
+
+    specs = _load(config or context.obj)
+    with refusing():
+        chosen = _choose(specs, names or [])
+        reports = _ask_all(chosen)
+    if as_json:
+        typer.echo(json.dumps([asdict(report) for report in reports], ensure_ascii=False, indent=2))
+    else:
+        _print_reports(reports)
+    if any(report.status != "ok" for report in reports):
+        raise typer.Exit(1)
+
+
+def _load(config: Path | None) -> list[ModelSpec]:
+    from arena.cli.refusals import refusing
+
+    with refusing():
+        from arena.settings import load_settings
+
+        return load_settings(config or DEFAULT_CONFIG, runnable=False).models
+
+
+def _describe(spec: ModelSpec) -> dict[str, object]:
+    from serving.roster import missing_keys
+
+    # Asked as if it were enabled: a key is as set or unset for a model at rest.
+    unset = missing_keys([spec.model_copy(update={"enabled": True})])
+    return {
+        "name": spec.name,
+        "backend": spec.backend,
+        "model": spec.model or (str(spec.path) if spec.path else None),
+        "organisation": spec.organisation,
+        "license": spec.license,
+        "enabled": spec.enabled,
+        "api_key_env": spec.api_key_env,
+        "key_is_set": None if spec.api_key_env is None else spec.name not in unset,
+    }
+
+
+def _draw_list(rows: Sequence[dict[str, object]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("Name", "Back end", "Model", "Organisation", "Licence", "Enabled", "Key")
+    for row in rows:
+        shown = [row[key] for key in ("name", "backend", "model", "organisation", "license")]
+        state = "set" if row["key_is_set"] else "not set"
+        key = f"{row['api_key_env']} {state}" if row["api_key_env"] else "none needed"
+        enabled = "yes" if row["enabled"] else "no"
+        # Text, not markup: a name may hold square brackets.
+        table.add_row(*(Text(str(cell or "")) for cell in (*shown, enabled, key)))
+    return table
+
+
+def _choose(specs: Sequence[ModelSpec], names: Sequence[str]) -> list[ModelSpec]:
+    """The models asked for by name, disabled or not; all enabled ones otherwise."""
+    from arena.cli.refusals import Refusal
+
+    by_name = {spec.name: spec for spec in specs}
+    for name in names:
+        if name not in by_name:
+            close = difflib.get_close_matches(name, by_name, n=1)
+            hint = f'Did you mean "{close[0]}"?' if close else f"There are: {', '.join(by_name)}."
+            raise Refusal(f'there is no model named "{name}". {hint}')
+    if names:
+        return [by_name[name].model_copy(update={"enabled": True}) for name in dict.fromkeys(names)]
+    enabled = [spec for spec in specs if spec.enabled]
+    if not enabled:
+        raise Refusal("no model is enabled. Add a [[models]] or set enabled = true.")
+    return enabled
+
+
+def _ask_all(specs: Sequence[ModelSpec]) -> list[HealthReport]:
+    from serving.roster import Roster
+
+    async def ask() -> list[HealthReport]:
+        roster = Roster(specs)
+        try:
+            await roster.start(keep_going=True)
+            return await asyncio.gather(*(roster.check(spec.name) for spec in specs))
+        finally:
+            await roster.aclose()
+
+    console = _console(to_stderr=True)
+    waiting = console.status(f"Asking {len(specs)} models …") if console.is_terminal else None
+    with waiting or contextlib.nullcontext():
+        return asyncio.run(ask())
+
+
+def _print_reports(reports: Sequence[HealthReport]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("Name", "Status")
+    table.add_column("First token", justify="right")
+    table.add_column("Tokens/s", justify="right")
+    table.add_column("Answered by, or error")
+    for report in reports:
+        first, speed = report.time_to_first_token, report.tokens_per_second
+        table.add_row(
+            Text(report.name),
+            Text(report.status, style="green" if report.status == "ok" else "red"),
+            "" if first is None else f"{first:.2f} s",
+            "" if speed is None else f"{speed:.0f}",
+            Text(report.message or report.model_id or ""),
+        )
+    _console().print(table)
+
+
+def _console(*, to_stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    stream = sys.stderr if to_stderr else sys.stdout
+    # A pipe has no width of its own; 80 columns would fold every name.
+    return Console(file=stream, width=None if stream.isatty() else 160)
