@@ -93,6 +93,7 @@ class Conductor:
         self._models = models
         self._limits = limits or BattleLimits()
         self.known_prompts = known_prompts
+        self._recorded = frozenset(map(_single_spaced, known_prompts or ()))
         self._live: dict[str, Answering] = {}
         self._worker_id = ""
         self._upkeep: asyncio.Task[None] | None = None
@@ -259,8 +260,8 @@ class Conductor:
             max_characters=self._limits.max_prompt_characters,
             max_turns=self._limits.max_turns,
         )
-        if self.known_prompts is not None and text not in self.known_prompts:
-            raise InvalidPrompt("not_recorded", value=len(text), limit=len(self.known_prompts))
+        if self._recorded and turn == 0 and _single_spaced(text) not in self._recorded:
+            raise InvalidPrompt("not_recorded", value=len(text), limit=len(self._recorded))
         return text
 
     def _check_room(self) -> None:
@@ -371,6 +372,11 @@ class Conductor:
         )
         if found:
             logger.info("%d battles that nobody is answering marked as abandoned", found)
+
+
+def _single_spaced(text: str) -> str:
+    """Recorded answers are looked up by words, however they are spaced."""
+    return " ".join(text.split())
 
 
 def _live_view(live: Answering) -> BattleView:

@@ -1,0 +1,145 @@
+"""A battle's view as the values of the page's components. Pure: no request, no Gradio event."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from arena.battles import BattleStatus, Outcome, Side
+from arena.views import SideState
+from arena.web.markup import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.views import BattleView, Reveal, SideView
+    from arena.web.texts import Texts
+
+VOTE_KEYS = {
+    Outcome.MODEL_A: "vote_model_a",
+    Outcome.MODEL_B: "vote_model_b",
+    Outcome.TIE: "vote_tie",
+    Outcome.BOTH_BAD: "vote_bothbad",
+}
+
+
+def chat_messages(view: BattleView, side: Side) -> list[dict[str, str]]:
+    """The conversation on one side, in Gradio's message form."""
+    messages = []
+    for prompt, answer in zip(view.prompts, view.side(side).answers, strict=True):
+        messages.append({"role": "user", "content": shown(prompt)})
+        if answer:
+            messages.append({"role": "assistant", "content": shown(answer)})
+    return messages
+
+
+def side_note(texts: Texts, side: SideView) -> str:
+    """The line under a panel: what its model is doing, or what went wrong."""
+    if side.state is SideState.FAILED:
+        problems = texts["problem"]
+        words = problems.get(side.problem or "", problems["ServingError"])
+    else:
+        words = texts["side"][side.state]
+    role = ' role="alert"' if side.state is SideState.FAILED else ""
+    return f'<p class="side-note" data-state="{side.state}"{role}>{escape(words)}</p>'
+
+
+def status_line(texts: Texts, view: BattleView | None) -> str:
+    """What happens now, read out by screen readers; carries the battle's id for the script."""
+    status = "idle" if view is None else view.status.value
+    battle_id = "" if view is None else view.battle_id
+    words = texts["status"][_status_key(view)]
+    if view is not None and view.outcome is not None:
+        words = words.format(outcome=texts["battle"][VOTE_KEYS[view.outcome]])
+    return (
+        f'<p class="battle-status" role="status" data-status="{status}"'
+        f' data-battle="{escape(battle_id)}"'
+        f' data-confirm="{escape(texts["battle"]["new_confirm"])}">{escape(words)}</p>'
+    )
+
+
+def notice(words: str) -> str:
+    """A message about something that was not done, or nothing."""
+    return f'<p class="notice" role="alert">{escape(words)}</p>' if words else ""
+
+
+def reveal_cards(
+    texts: Texts, view: BattleView, *, votes: Mapping[Outcome, int], language: str
+) -> str:
+    """Both names, and what this voter has said so far; empty before the vote."""
+    if view.a.reveal is None or view.b.reveal is None or view.outcome is None:
+        return ""
+    words = texts["reveal"]
+    a = _card(texts, Side.A, view.a.reveal, chosen=view.outcome is Outcome.MODEL_A)
+    b = _card(texts, Side.B, view.b.reveal, chosen=view.outcome is Outcome.MODEL_B)
+    total = escape(words["your_votes"].format(total=sum(votes.values())))
+    tally = "".join(
+        f"<li>{escape(texts['battle'][key])}<b>{votes.get(outcome, 0)}</b></li>"
+        for outcome, key in VOTE_KEYS.items()
+    )
+    return (
+        f'<section class="reveal" tabindex="-1" aria-label="{escape(words["title"])}">'
+        f'<div class="reveal-cards">{a}{b}</div>'
+        f'<div class="reveal-foot"><strong>{total}</strong><ul>{tally}</ul>'
+        f'<a href="/{language}/leaderboard/">{escape(words["see_leaderboard"])} →</a>'
+        "</div></section>"
+    )
+
+
+def prompt_placeholder(texts: Texts, view: BattleView | None) -> str:
+    """What the prompt box invites to."""
+    if view is None:
+        return texts["battle"]["prompt_placeholder"]
+    if view.status is BattleStatus.VOTED:
+        return texts["battle"]["next_placeholder"]
+    return texts["battle"]["follow_up_placeholder"]
+
+
+def _status_key(view: BattleView | None) -> str:
+    if view is None:
+        return "idle"
+    ended = [side.state is SideState.COMPLETE for side in (view.a, view.b)]
+    if view.status is BattleStatus.ANSWERING and any(ended):
+        return "one_done"
+    return view.status.value
+
+
+def _card(texts: Texts, side: Side, reveal: Reveal, *, chosen: bool) -> str:
+    words = texts["reveal"]
+    facts = [
+        _fact(words["speed"], "speed", _rounded(reveal.tokens_per_second))
+        or words["speed_unknown"],
+        _fact(words["tokens"], "tokens", reveal.completion_tokens),
+        _fact(words["first_token"], "seconds", _rounded(reveal.time_to_first_token, digits=2)),
+        words["was_cut"] if reveal.was_cut else "",
+    ]
+    about = [
+        _fact(words["organisation"], "organisation", reveal.organisation),
+        _fact(words["license"], "license", reveal.license),
+    ]
+    badge = f'<span class="chosen">{escape(words["chosen"])}</span>' if chosen else ""
+    reasoning = (
+        f"<details><summary>{escape(words['reasoning'])}</summary>"
+        f"<pre>{escape(reveal.reasoning)}</pre></details>"
+        if reveal.reasoning
+        else ""
+    )
+    return (
+        f'<article class="reveal-card" data-chosen="{str(chosen).lower()}">'
+        f'<p class="reveal-side">{escape(texts["battle"][f"model_{side}"])}{badge}</p>'
+        f"<h3>{escape(reveal.name)}</h3>{_joined(about)}{_joined(facts)}"
+        f"{_joined([reveal.description])}{reasoning}</article>"
+    )
+
+
+def _fact(template: str, key: str, value: object) -> str:
+    return "" if value in (None, "") else template.format(**{key: value})
+
+
+def _rounded(value: float | None, *, digits: int = 1) -> str | None:
+    return None if value is None else f"{value:.{digits}f}"
+
+
+def _joined(facts: list[str]) -> str:
+    present = [escape(fact) for fact in facts if fact]
+    return f"<p>{' · '.join(present)}</p>" if present else ""

@@ -1,0 +1,246 @@
+"""The application: rooms connected, pages mounted, served until a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, RedirectResponse
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported
+
+import gradio as gr
+
+from arena.boards import Boards
+from arena.conductor import BattleLimits, Conductor
+from arena.matchmaker import Matchmaker
+from arena.settings import read_signing_secret
+from arena.shipped import find_shipped_data
+from arena.store import open_store
+from arena.web.battle_page import BattlePage
+from arena.web.identity import VoterTokens
+from arena.web.layout import page_head, page_styles
+from arena.web.leaderboard_page import build_leaderboard_page, leaderboard_routes
+from arena.web.shell import PageShell
+from arena.web.texts import LANGUAGES, choose_language, load_texts
+from arena.web.theme import build_theme
+from serving.recorded import RecordedModel
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from starlette.types import ASGIApp
+
+    from arena.settings import Settings
+    from arena.store import Store
+    from serving.protocol import ChatModel
+    from serving.roster import Roster
+
+# The queue must hold every visitor who waits for a model; past it they are told so.
+_QUEUE_LENGTH = 5_000
+_WORKER_SLOTS = 4_000
+# Browsers keep connections open between a click and the next; under load Uvicorn's five
+# seconds close them in the middle of a visit.
+_KEEP_ALIVE_SECONDS = 75
+_SHUTDOWN_SECONDS = 3
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104  recognised, not bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arena:
+    """The rooms of a running arena."""
+
+    settings: Settings
+    store: Store
+    conductor: Conductor
+    boards: Boards
+    tokens: VoterTokens
+
+
+def run(settings: Settings, *, roster: Roster, announce: Callable[[str], None]) -> None:
+    """Serves an arena until it is interrupted.
+
+    Args:
+        settings: of the arena.
+        roster: its models, not yet started.
+        announce: told where the page is, once it is up.
+
+    Raises:
+        ServingError: a model cannot be started.
+        StoreError: the database cannot be opened.
+    """
+    asyncio.run(_serve(settings, roster=roster, announce=announce))
+
+
+@asynccontextmanager
+async def open_arena(settings: Settings, models: Mapping[str, ChatModel]) -> AsyncIterator[Arena]:
+    """Connects the rooms over running models, and closes them in order.
+
+    Raises:
+        StoreError: the database cannot be opened.
+    """
+    store = await asyncio.to_thread(open_store, settings.database.url)
+    matchmaker = Matchmaker(
+        tuple(models),
+        policy=settings.matchmaking.policy,
+        exploration=settings.matchmaking.exploration,
+        seed=settings.matchmaking.seed,
+    )
+    conductor = Conductor(
+        store=store,
+        matchmaker=matchmaker,
+        models=models,
+        limits=BattleLimits(
+            max_prompt_characters=settings.battles.max_prompt_characters,
+            max_turns=settings.battles.max_turns,
+            max_live=settings.battles.max_live,
+            grace_seconds=settings.battles.grace_seconds,
+        ),
+        known_prompts=known_prompts(models),
+    )
+    boards = await asyncio.to_thread(
+        Boards, store, matchmaker, settings=settings.leaderboard, models=tuple(models)
+    )
+    await conductor.open()
+    fresh = asyncio.create_task(boards.keep_fresh())
+    try:
+        yield Arena(
+            settings=settings,
+            store=store,
+            conductor=conductor,
+            boards=boards,
+            tokens=VoterTokens(read_signing_secret(settings)),
+        )
+    finally:
+        fresh.cancel()
+        await conductor.close()
+        store.close()
+
+
+def build_app(arena: Arena) -> ASGIApp:
+    """The pages in every language, the exports and the health check, as one application."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    settings = arena.settings
+
+    @app.get("/", include_in_schema=False)
+    def _choose_language(request: Request) -> RedirectResponse:
+        accepted = request.headers.get("accept-language", "")
+        language = choose_language(accepted, default=settings.arena.default_language)
+        return RedirectResponse(
+            f"/{language}/", status_code=307, headers={"vary": "Accept-Language"}
+        )
+
+    @app.get("/healthz", include_in_schema=False)
+    def _tell_health() -> JSONResponse:
+        return JSONResponse({"status": "ok", "live_battles": arena.conductor.live_battles})
+
+    app.include_router(leaderboard_routes(arena.boards))
+    ideas = _prompt_ideas()
+    for language in LANGUAGES:
+        texts = load_texts(language)
+        board = build_leaderboard_page(
+            texts, arena.boards, title=settings.arena.title, language=language
+        )
+        battle = BattlePage(
+            conductor=arena.conductor,
+            tokens=arena.tokens,
+            texts=texts,
+            language=language,
+            title=settings.arena.title,
+            ideas=ideas[texts["language"]["html"]],
+        ).blocks
+        # The longer path first: a mount takes everything below it.
+        _mount(app, board, path=f"/{language}/leaderboard", arena=arena, language=language)
+        _mount(app, battle, path=f"/{language}", arena=arena, language=language)
+    return PageShell(app, tokens=arena.tokens, secure_cookies=settings.server.secure_cookies)
+
+
+def known_prompts(models: Mapping[str, ChatModel]) -> tuple[str, ...] | None:
+    """The prompts that every model can answer, `None` where any prompt will do.
+
+    Only recorded models are limited.
+    """
+    limited = [
+        model.prompts
+        for model in models.values()
+        if isinstance(model, RecordedModel) and not model.answers_anything
+    ]
+    if not limited:
+        return None
+    shared = set(limited[0]).intersection(*limited[1:])
+    return tuple(prompt for prompt in limited[0] if prompt in shared)
+
+
+def _mount(app: FastAPI, blocks: gr.Blocks, *, path: str, arena: Arena, language: str) -> None:
+    # `launch` has a parameter for it, mounting has not; `queue` takes it over.
+    blocks.max_threads = _WORKER_SLOTS
+    blocks.queue(max_size=_QUEUE_LENGTH, default_concurrency_limit=100, api_open=False)
+    gr.mount_gradio_app(
+        app,
+        blocks,
+        path=path,
+        footer_links=[],
+        run_history=False,
+        show_error=False,
+        ssr_mode=False,
+        mcp_server=False,
+        theme=build_theme(),
+        css=page_styles(),
+        head=page_head(load_texts(language), title=arena.settings.arena.title),
+    )
+
+
+def _prompt_ideas() -> dict[str, list[str]]:
+    """The shipped prompts by language."""
+    ideas: dict[str, list[str]] = {}
+    with (find_shipped_data() / "prompts.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            ideas.setdefault(row["language"], []).append(row["text"])
+    return ideas
+
+
+async def _serve(settings: Settings, *, roster: Roster, announce: Callable[[str], None]) -> None:
+    await roster.start()
+    try:
+        async with open_arena(settings, roster.models) as arena:
+            config = uvicorn.Config(
+                build_app(arena),
+                host=settings.server.host,
+                port=settings.server.port,
+                log_level="warning",
+                access_log=False,
+                forwarded_allow_ips=settings.server.forwarded_allow_ips,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+            )
+            await _Server(config, ready=lambda port: announce(_invitation(settings, port))).serve()
+    finally:
+        await roster.aclose()
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn that says when it listens, and on which port."""
+
+    def __init__(self, config: uvicorn.Config, *, ready: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listens, then says so."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready(self.servers[0].sockets[0].getsockname()[1])
+
+
+def _invitation(settings: Settings, port: int) -> str:
+    host = settings.server.host
+    shown = "127.0.0.1" if host in _ANY_ADDRESS else host
+    return f"The arena is open at {settings.server.public_url or f'http://{shown}:{port}/'}"
