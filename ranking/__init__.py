@@ -5,8 +5,9 @@ from ranking.comparisons import OUTCOMES, Comparisons
 from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError
 from ranking.intervals import Intervals, bootstrap_intervals, sandwich_intervals
 from ranking.leaderboard import Entry, Leaderboard, compute_leaderboard
-from ranking.paired import PairedFit, Rows, fit_paired
+from ranking.paired import PairedFit, fit_paired
 from ranking.ranks import compute_rank_ranges, compute_ranks
+from ranking.rows import Rows
 
 __all__ = [
     "OUTCOMES",

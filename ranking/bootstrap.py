@@ -1,4 +1,4 @@
-"""Strengths refitted to resampled battles.
+"""Strengths refitted to resampled battles, or to resampled voters with all their battles.
 
 Resampling rows with replacement is a multinomial draw over the aggregated counts, so
 a replicate costs as much for ten million votes as for ten thousand. Each replicate is
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranking.bradley_terry import (
+    BothBad,
     BradleyTerryFit,
     Floats,
     PairCounts,
@@ -23,12 +24,17 @@ from ranking.bradley_terry import (
     invert_centred,
     maximise,
 )
-from ranking.comparisons import BOTH_BAD, MODEL_B, TIE, Comparisons
 from ranking.components import find_components
 from ranking.errors import NoMaximum
+from ranking.paired import PairedFit, Problem
+from ranking.rows import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    from ranking.comparisons import Comparisons
 
 # Replicates drawn from one random stream: fixed, so that the result does not depend on
 # the number of threads.
@@ -39,53 +45,13 @@ _CHORD_STEPS = 14
 _CHORD_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Counts per unordered pair and result, ties (and both-bad) in one cell.
-
-    Attributes:
-        first: The lower model index, shape (cells,).
-        second: The higher model index, shape (cells,).
-        credit: The first model's share of the win: 1, 0 or ½, shape (cells,).
-        count: Votes, shape (cells,).
-    """
-
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    credit: Floats
-    count: NDArray[np.int64]
-
-
-def fold_cells(comparisons: Comparisons, *, drop_both_bad: bool) -> Cells:
-    """The cells a Bradley–Terry likelihood tells apart."""
-    kept = comparisons
-    if drop_both_bad:
-        kept = comparisons.select(comparisons.outcome != BOTH_BAD)
-    size = len(kept.models)
-    swapped = kept.model_a > kept.model_b
-    result = np.minimum(kept.outcome, TIE).astype(np.int64)
-    result = np.where(swapped & (result < TIE), 1 - result, result)
-    low = np.minimum(kept.model_a, kept.model_b).astype(np.int64)
-    high = np.maximum(kept.model_a, kept.model_b).astype(np.int64)
-    keys, inverse = np.unique((low * size + high) * 3 + result, return_inverse=True)
-    count = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(count, inverse, kept.count)
-    kind = keys % 3
-    return Cells(
-        first=keys // 3 // size,
-        second=keys // 3 % size,
-        credit=np.where(kind == TIE, 0.5, np.where(kind == MODEL_B, 0.0, 1.0)),
-        count=count,
-    )
-
-
 def resample_strengths(
     comparisons: Comparisons,
     fit: BradleyTerryFit,
     *,
     replicates: int,
     seed: int,
-    drop_both_bad: bool = False,
+    both_bad: BothBad = "tie",
     threads: int | None = None,
 ) -> Floats:
     """Strengths of bootstrap replicates, each centred, shape (replicates, models).
@@ -95,100 +61,210 @@ def resample_strengths(
     Raises:
         NoMaximum: Without a prior, a replicate's votes do not tie the models together.
     """
-    cells = fold_cells(comparisons, drop_both_bad=drop_both_bad)
-    if not len(cells.count):
+    rows = fold_sides(Rows.from_comparisons(comparisons, both_bad=both_bad))
+    if not len(rows.count):
         return np.zeros((replicates, len(fit.models)))
-    inverse = invert_centred(fit.information())
+    solver = ChordSolver(fit.strengths, invert_centred(fit.information()), fit.prior)
+    return _run_blocks(_resample_wins(rows, solver), replicates, seed, threads)
+
+
+def resample_paired(
+    fit: PairedFit, *, replicates: int, seed: int, threads: int | None = None
+) -> Floats:
+    """`parameters` of bootstrap replicates, shape (replicates, parameters).
+
+    Rows with a cluster are resampled by cluster, others vote by vote.
+
+    Raises:
+        NoMaximum: A replicate has no finite maximum (without a prior), or no tie.
+    """
+    if fit.fits_ties or fit.names:
+        return _run_blocks(_resample_newton(fit), replicates, seed, threads)
+    rows = fit.rows if fit.rows.cluster is not None else fold_sides(fit.rows)
+    solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
+    return _run_blocks(_resample_wins(rows, solver), replicates, seed, threads)
+
+
+def fold_sides(rows: Rows) -> Rows:
+    """Merge rows that differ only in which side a model was on."""
+    size = len(rows.models)
+    swapped = rows.first > rows.second
+    outcome = np.where(swapped & (rows.outcome < 2), 1 - rows.outcome, rows.outcome)
+    low = np.minimum(rows.first, rows.second).astype(np.int64)
+    high = np.maximum(rows.first, rows.second).astype(np.int64)
+    key = (low * size + high) * 3 + outcome
+    levels, level = np.unique(rows.vote_weight, return_inverse=True)
+    keys, inverse = np.unique(key * len(levels) + level, return_inverse=True)
+    cell = keys // len(levels)
+    return Rows(
+        models=rows.models,
+        first=cell // 3 // size,
+        second=cell // 3 % size,
+        outcome=(cell % 3).astype(np.int8),
+        count=np.bincount(inverse, weights=rows.count).astype(float),
+        vote_weight=levels[keys % len(levels)],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ChordSolver:
+    """Fits many games matrices that are all near one that is already fitted.
+
+    Attributes:
+        strengths: Where every fit starts, shape (models,).
+        inverse: Inverse information there, shape (models, models).
+        prior: Standard deviation of the prior, or None.
+    """
+
+    strengths: Floats
+    inverse: Floats
+    prior: float | None
+
+    def solve(self, wins: Floats) -> Floats:
+        """Strengths for wins of shape (draws, models, models)."""
+        size = len(self.strengths)
+        batch = max(1, _BATCH_ELEMENTS // size**2)
+        parts = [self._solve(wins[i : i + batch]) for i in range(0, len(wins), batch)]
+        return np.concatenate(parts)
+
+    def _solve(self, wins: Floats) -> Floats:
+        games = wins + wins.transpose(0, 2, 1)
+        won = wins.sum(axis=2)
+        precision = check_prior(self.prior)
+        xi = np.repeat(self.strengths[None, :], len(wins), axis=0)
+        shared = np.empty_like(games)
+        length = np.full(len(wins), np.inf)
+        for _ in range(_CHORD_STEPS):
+            # Expected wins: odds_i · Σ_j games_ij / (odds_i + odds_j), one exp a model.
+            odds = np.exp(xi)
+            np.add(odds[:, :, None], odds[:, None, :], out=shared)
+            np.divide(games, shared, out=shared)
+            step = (won - odds * shared.sum(axis=2) - precision * xi) @ self.inverse
+            length = np.abs(step).max(axis=1)
+            if not length.max() < 1.0:
+                break
+            xi += step
+            if length.max() <= _CHORD_TOLERANCE:
+                break
+        for row in np.flatnonzero(~(length <= _CHORD_TOLERANCE)):
+            xi[row] = self._solve_alone(PairCounts(games[row], wins[row]))
+        return xi
+
+    def _solve_alone(self, pairs: PairCounts) -> Floats:
+        if self.prior is None and find_components(pairs.wins).strong.max() > 0:
+            raise NoMaximum(
+                "a bootstrap replicate's votes do not tie the models together; "
+                "use a prior or the sandwich interval"
+            )
+        return maximise(pairs, precision=check_prior(self.prior), start=self.strengths)[0]
+
+
+def _run_blocks(
+    run: Callable[[int, np.random.Generator], Floats],
+    replicates: int,
+    seed: int,
+    threads: int | None,
+) -> Floats:
+    """Call `run(draws, stream)` for blocks of replicates, each with its own stream."""
     starts = range(0, replicates, _BLOCK)
-    seeds = np.random.SeedSequence(seed).spawn(len(starts))
+    streams = np.random.SeedSequence(seed).spawn(len(starts))
     workers = min(threads or os.cpu_count() or 1, len(starts))
 
-    def run(block: int) -> Floats:
+    def run_block(block: int) -> Floats:
         draws = min(_BLOCK, replicates - starts[block])
-        rng = np.random.default_rng(seeds[block])
-        return _fit_block(_draw_counts(cells.count, draws, rng), cells, fit, inverse)
+        return run(draws, np.random.default_rng(streams[block]))
 
     if workers == 1:
-        return np.concatenate([run(block) for block in range(len(starts))])
+        return np.concatenate([run_block(block) for block in range(len(starts))])
     with ThreadPoolExecutor(workers) as pool:
-        return np.concatenate(list(pool.map(run, range(len(starts)))))
+        return np.concatenate(list(pool.map(run_block, range(len(starts)))))
 
 
-def _draw_counts(count: NDArray[np.int64], draws: int, rng: np.random.Generator) -> Floats:
-    """Multinomial counts, shape (draws, cells).
+def _resample_wins(rows: Rows, solver: ChordSolver) -> Callable[[int, np.random.Generator], Floats]:
+    draw = _resampler(rows)
+    size = len(rows.models)
+    credit = np.array([1.0, 0.0, 0.5])[rows.outcome] * rows.vote_weight
+    debit = rows.vote_weight - credit
+    forward = rows.first.astype(np.intp) * size + rows.second
+    backward = rows.second.astype(np.intp) * size + rows.first
 
-    Poisson counts of a slightly smaller mean, topped up vote by vote to the total, have
-    exactly this distribution and cost half of numpy's chain of binomials.
+    def run(draws: int, rng: np.random.Generator) -> Floats:
+        counts = draw(draws, rng)
+        wins = np.empty((draws, size * size))
+        for row, count in enumerate(counts):
+            wins[row] = np.bincount(forward, weights=count * credit, minlength=size * size)
+            wins[row] += np.bincount(backward, weights=count * debit, minlength=size * size)
+        return solver.solve(wins.reshape(draws, size, size))
+
+    return run
+
+
+def _resample_newton(fit: PairedFit) -> Callable[[int, np.random.Generator], Floats]:
+    draw = _resampler(fit.rows)
+
+    def run(draws: int, rng: np.random.Generator) -> Floats:
+        return np.array([_refit(fit, count) for count in draw(draws, rng)])
+
+    return run
+
+
+def _refit(fit: PairedFit, count: Floats) -> Floats:
+    kept = count > 0
+    rows = fit.rows
+    drawn = replace(
+        rows,
+        first=rows.first[kept],
+        second=rows.second[kept],
+        outcome=rows.outcome[kept],
+        count=count[kept],
+        vote_weight=rows.vote_weight[kept],
+        covariates=rows.covariates[kept],
+        cluster=None,
+    )
+    if fit.prior is None and find_components(drawn.wins()).strong.max() > 0:
+        raise NoMaximum("a bootstrap replicate has no finite maximum; use a prior or the sandwich")
+    problem = Problem(drawn, fit.tie_model, check_prior(fit.prior))
+    if problem.has_tau != fit.fits_ties:
+        raise NoMaximum("a bootstrap replicate has no tie; use the sandwich interval")
+    return problem.maximise(fit.parameters)[0]
+
+
+def _resampler(rows: Rows) -> Callable[[int, np.random.Generator], Floats]:
+    """A function of (draws, stream) to counts of each row, shape (draws, rows)."""
+    count = rows.count.astype(np.int64)
+    if rows.cluster is None:
+        return lambda draws, rng: draw_multinomial(count, draws, rng)
+    code, clusters = rows.number_clusters()
+
+    def draw(draws: int, rng: np.random.Generator) -> Floats:
+        chosen = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
+        return np.asarray(chosen[:, code] * rows.count)
+
+    return draw
+
+
+def draw_multinomial(count: NDArray[np.int64], draws: int, rng: np.random.Generator) -> Floats:
+    """Resampled counts: multinomial with the total and the shares of `count`.
+
+    Independent Poisson counts given their total are multinomial, so Poisson counts with
+    single votes added or taken away at random until the total is right have exactly this
+    distribution. They cost half of numpy's chain of binomials.
+
+    Returns:
+        Shape (draws, cells).
     """
     total = int(count.sum())
     if total < 10_000:
-        return rng.multinomial(total, count / total, size=draws).astype(float)
-    mean = total - 6.0 * np.sqrt(total)
-    drawn = rng.poisson(count * (mean / total), size=(draws, len(count)))
+        return np.asarray(rng.multinomial(total, count / total, size=draws), dtype=float)
+    drawn = rng.poisson(count, size=(draws, len(count)))
     edges = np.cumsum(count)
     for row in drawn:
-        short = total - int(row.sum())
-        if short < 0:  # six standard deviations away: draw this row the plain way
-            row[:] = rng.multinomial(total, count / total)
-            continue
-        votes = np.searchsorted(edges, rng.integers(0, total, size=short), side="right")
-        np.add.at(row, votes, 1)
-    return drawn.astype(float)
-
-
-def _fit_block(drawn: Floats, cells: Cells, fit: BradleyTerryFit, inverse: Floats) -> Floats:
-    size = len(fit.models)
-    batch = max(1, _BATCH_ELEMENTS // size**2)
-    parts = [
-        _fit_batch(drawn[start : start + batch], cells, fit, inverse)
-        for start in range(0, len(drawn), batch)
-    ]
-    return np.concatenate(parts)
-
-
-def _fit_batch(drawn: Floats, cells: Cells, fit: BradleyTerryFit, inverse: Floats) -> Floats:
-    """Chord Newton on a batch; Newton for what it leaves."""
-    size = len(fit.models)
-    wins = _scatter_wins(drawn, cells, size)
-    games = wins + wins.transpose(0, 2, 1)
-    won = wins.sum(axis=2)
-    precision = fit.precision
-    xi = np.repeat(fit.strengths[None, :], len(drawn), axis=0)
-    shared = np.empty_like(games)
-    for _ in range(_CHORD_STEPS):
-        odds = np.exp(xi)
-        np.add(odds[:, :, None], odds[:, None, :], out=shared)
-        np.divide(games, shared, out=shared)
-        step = (won - odds * shared.sum(axis=2) - precision * xi) @ inverse
-        size_of_step = np.abs(step).max(axis=1)
-        if not size_of_step.max() < 1.0:
-            break
-        xi += step
-        if size_of_step.max() <= _CHORD_TOLERANCE:
-            return xi
-    for row in np.flatnonzero(~(size_of_step <= _CHORD_TOLERANCE)):
-        xi[row] = _fit_alone(PairCounts(games[row], wins[row]), fit)
-    return xi
-
-
-def _scatter_wins(drawn: Floats, cells: Cells, size: int) -> Floats:
-    """Wins of row over column of every draw, shape (draws, models, models)."""
-    kinds = ((1.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.5, 0.5))
-    wins = np.zeros((len(drawn), size * size))
-    for credit, forward, backward in kinds:
-        here = np.flatnonzero(cells.credit == credit)
-        first, second = cells.first[here], cells.second[here]
-        if forward:
-            wins[:, first * size + second] += forward * drawn[:, here]
-        if backward:
-            wins[:, second * size + first] += backward * drawn[:, here]
-    return wins.reshape(len(drawn), size, size)
-
-
-def _fit_alone(pairs: PairCounts, fit: BradleyTerryFit) -> Floats:
-    if fit.prior is None and find_components(pairs.wins).strong.max() > 0:
-        raise NoMaximum(
-            "a bootstrap replicate's votes do not tie the models together; "
-            "use a prior or the sandwich interval"
-        )
-    return maximise(pairs, precision=check_prior(fit.prior), start=fit.strengths)[0]
+        surplus = int(row.sum()) - total
+        if surplus <= 0:
+            votes = rng.integers(0, total, size=-surplus)
+            row += np.bincount(edges.searchsorted(votes, side="right"), minlength=len(row))
+        else:
+            votes = rng.choice(total + surplus, size=surplus, replace=False, shuffle=False)
+            taken = np.cumsum(row).searchsorted(votes, side="right")
+            row -= np.bincount(taken, minlength=len(row))
+    return np.asarray(drawn, dtype=float)

@@ -1,29 +1,28 @@
-"""Confidence intervals of strengths: sandwich and bootstrap, single and simultaneous."""
+"""Confidence intervals of strengths: single and simultaneous, any level."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ranking.bootstrap import resample_strengths
-from ranking.bradley_terry import (
-    BothBad,
-    BradleyTerryFit,
-    Floats,
-    PairCounts,
-    invert_centred,
-    solve_centred,
-)
+from ranking.bootstrap import resample_paired, resample_strengths
+from ranking.bradley_terry import BothBad, BradleyTerryFit, invert_centred
+from ranking.comparisons import BOTH_BAD, TIE, Comparisons
 from ranking.errors import RankingError
+from ranking.paired import PairedFit
+from ranking.sandwich import sandwich_pairs, sandwich_rows
 from ranking.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ranking.comparisons import Comparisons
+    Floats = NDArray[np.float64]
 
+BootstrapKind = Literal["percentile", "pivot"]
+
+# Largest deviations simulated for a simultaneous multiplier: its own error is 0.02.
 _GAUSSIAN_DRAWS = 20_000
 
 
@@ -37,7 +36,7 @@ class Intervals:
         simultaneous_lower: Lower ends that hold for all models at once.
         simultaneous_upper: Upper ends that hold for all models at once.
         standard_error: Shape (models,).
-        covariance: Of the centred strengths, shape (models, models).
+        covariance: Of the strengths, shape (models, models).
         multiplier: Simultaneous half-width in standard errors.
         level: Confidence level, between 0 and 1.
         widened: True where a model's votes show no variation (it won all, lost all, or
@@ -55,28 +54,6 @@ class Intervals:
     widened: NDArray[np.bool_]
 
 
-def sandwich_covariance(fit: BradleyTerryFit, pairs: PairCounts, ties: Floats) -> Floats:
-    """H⁺ S H⁺ with S summed per battle, shape (models, models).
-
-    Args:
-        fit: The fitted strengths.
-        pairs: Games and wins, ties as halves.
-        ties: Ties counted in `pairs`, symmetric, shape (models, models).
-    """
-    p = fit.predict()
-    decisive = pairs.wins - 0.5 * ties
-    squares = decisive * (1.0 - p) ** 2
-    score = squares + squares.T + ties * (0.5 - p) ** 2
-    spread = -score
-    np.fill_diagonal(spread, score.sum(axis=1) - score.diagonal())
-    # The prior is left out of H where the votes alone hold it up: a ridge there would
-    # shorten the intervals of rarely seen models.
-    needs_prior = bool(fit.components.strong.max() > 0)
-    information = fit.information(with_prior=needs_prior)
-    half = solve_centred(information, spread)
-    return np.asarray(solve_centred(information, half.T))
-
-
 @one_blas_thread
 def sandwich_intervals(
     comparisons: Comparisons,
@@ -86,7 +63,7 @@ def sandwich_intervals(
     both_bad: BothBad = "tie",
     seed: int = 0,
 ) -> Intervals:
-    """Normal intervals from the sandwich covariance.
+    """Normal intervals from the sandwich covariance of a plain Bradley–Terry fit.
 
     Args:
         comparisons: The votes that were fitted.
@@ -95,26 +72,9 @@ def sandwich_intervals(
         both_bad: As in the fit.
         seed: Of the Gaussian draws behind the simultaneous multiplier.
     """
-    from scipy.special import ndtri
-
-    _check_level(level)
     ties = count_ties(comparisons, both_bad)
-    covariance = sandwich_covariance(fit, fit.pairs, ties)
-    error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
-    half = float(ndtri(0.5 + level / 2)) * error
-    multiplier = _gaussian_multiplier(covariance, level, seed)
-    plain = Intervals(
-        lower=fit.strengths - half,
-        upper=fit.strengths + half,
-        simultaneous_lower=fit.strengths - multiplier * error,
-        simultaneous_upper=fit.strengths + multiplier * error,
-        standard_error=error,
-        covariance=covariance,
-        multiplier=multiplier,
-        level=level,
-        widened=np.zeros(len(error), dtype=bool),
-    )
-    return _widen(plain, fit, ties)
+    plain = build_from_covariance(fit.strengths, sandwich_pairs(fit, ties), level=level, seed=seed)
+    return _widen(plain, fit, fit.pairs.games, ties)
 
 
 @one_blas_thread
@@ -124,66 +84,160 @@ def bootstrap_intervals(
     *,
     replicates: int = 1000,
     level: float = 0.95,
+    kind: BootstrapKind = "percentile",
     both_bad: BothBad = "tie",
     seed: int = 0,
     threads: int | None = None,
 ) -> Intervals:
-    """Percentile intervals of strengths refitted to resampled battles.
+    """Intervals of plain Bradley–Terry strengths refitted to resampled battles.
 
     Args:
         comparisons: The votes that were fitted.
         fit: Their fit.
         replicates: Number of resamples.
         level: Confidence level.
+        kind: "percentile", or "pivot" (the percentiles mirrored at the estimate).
         both_bad: As in the fit.
         seed: The same seed gives the same intervals, whatever the number of threads.
         threads: Threads to use; all cores by default.
 
     Raises:
-        RankingError: Fewer than two replicates.
+        RankingError: Fewer than two replicates, or an unknown kind or level.
         NoMaximum: Without a prior, a replicate has no finite strengths.
     """
-    _check_level(level)
-    if replicates < 2:
-        raise RankingError(f"a bootstrap needs at least 2 replicates, not {replicates}")
+    _check_replicates(replicates)
     draws = resample_strengths(
         comparisons,
         fit,
         replicates=replicates,
         seed=seed,
-        drop_both_bad=both_bad == "drop",
+        both_bad=both_bad,
         threads=threads,
     )
-    covariance = np.atleast_2d(np.cov(draws, rowvar=False))
-    error = np.sqrt(covariance.diagonal())
-    tail = (1.0 - level) / 2
-    lower, upper = np.quantile(draws, [tail, 1.0 - tail], axis=0)
-    deviation = np.abs(draws - draws.mean(axis=0))
-    multiplier = _quantile_of_maximum(deviation, error, level)
-    plain = Intervals(
-        lower=lower,
-        upper=upper,
-        simultaneous_lower=np.minimum(lower, fit.strengths - multiplier * error),
-        simultaneous_upper=np.maximum(upper, fit.strengths + multiplier * error),
+    plain = build_from_draws(fit.strengths, draws, level=level, kind=kind)
+    return _widen(plain, fit, fit.pairs.games, count_ties(comparisons, both_bad))
+
+
+@dataclass(frozen=True, eq=False)
+class PairedIntervals:
+    """Intervals of every parameter of a paired fit.
+
+    Attributes:
+        strengths: Of the strengths.
+        lower: Lower ends of `fit.parameters` (strengths, coefficients, log tie parameter).
+        upper: Upper ends of `fit.parameters`.
+    """
+
+    strengths: Intervals
+    lower: Floats
+    upper: Floats
+
+
+@one_blas_thread
+def paired_intervals(
+    fit: PairedFit,
+    *,
+    replicates: int | None = None,
+    level: float = 0.95,
+    kind: BootstrapKind = "percentile",
+    seed: int = 0,
+    threads: int | None = None,
+) -> PairedIntervals:
+    """Intervals of any paired fit: sandwich, or bootstrap where `replicates` is given.
+
+    Rows with a cluster are summed (sandwich) or resampled (bootstrap) cluster by cluster.
+
+    Raises:
+        RankingError: Fewer than two replicates, or an unknown kind or level.
+        NoMaximum: A replicate has no finite maximum (without a prior), or no tie.
+    """
+    size = len(fit.models)
+    if replicates is None:
+        covariance = sandwich_rows(fit)
+        every = build_from_covariance(fit.parameters, covariance, level=level, seed=seed)
+        plain = build_from_covariance(
+            fit.strengths, covariance[:size, :size], level=level, seed=seed
+        )
+    else:
+        _check_replicates(replicates)
+        draws = resample_paired(fit, replicates=replicates, seed=seed, threads=threads)
+        every = build_from_draws(fit.parameters, draws, level=level, kind=kind)
+        plain = build_from_draws(fit.strengths, draws[:, :size], level=level, kind=kind)
+    wins = fit.rows.wins()
+    widened = _widen(plain, fit, wins + wins.T, fit.rows.ties())
+    return PairedIntervals(widened, lower=every.lower, upper=every.upper)
+
+
+def build_from_covariance(
+    estimate: Floats, covariance: Floats, *, level: float = 0.95, seed: int = 0
+) -> Intervals:
+    """Normal intervals; the simultaneous multiplier is simulated from the covariance."""
+    _check_level(level)
+    error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    half = normal_quantile(level) * error
+    multiplier = _simulate_multiplier(covariance, level, seed)
+    return Intervals(
+        lower=estimate - half,
+        upper=estimate + half,
+        simultaneous_lower=estimate - multiplier * error,
+        simultaneous_upper=estimate + multiplier * error,
         standard_error=error,
         covariance=covariance,
         multiplier=multiplier,
         level=level,
         widened=np.zeros(len(error), dtype=bool),
     )
-    return _widen(plain, fit, count_ties(comparisons, both_bad))
+
+
+def build_from_draws(
+    estimate: Floats, draws: Floats, *, level: float = 0.95, kind: BootstrapKind = "percentile"
+) -> Intervals:
+    """Intervals from replicates of shape (replicates, parameters)."""
+    _check_level(level)
+    if kind not in ("percentile", "pivot"):
+        raise RankingError(f"kind must be 'percentile' or 'pivot', not {kind!r}")
+    covariance = np.atleast_2d(np.cov(draws, rowvar=False))
+    error = np.sqrt(covariance.diagonal())
+    tail = (1.0 - level) / 2
+    lower, upper = np.quantile(draws, [tail, 1.0 - tail], axis=0)
+    if kind == "pivot":
+        lower, upper = 2 * estimate - upper, 2 * estimate - lower
+    multiplier = _quantile_of_maximum(np.abs(draws - draws.mean(axis=0)), error, level)
+    return Intervals(
+        lower=lower,
+        upper=upper,
+        simultaneous_lower=np.minimum(lower, estimate - multiplier * error),
+        simultaneous_upper=np.maximum(upper, estimate + multiplier * error),
+        standard_error=error,
+        covariance=covariance,
+        multiplier=multiplier,
+        level=level,
+        widened=np.zeros(len(error), dtype=bool),
+    )
 
 
 def count_ties(comparisons: Comparisons, both_bad: BothBad) -> Floats:
     """Ties of each pair as fitted, symmetric, shape (models, models)."""
     counts = comparisons.outcome_counts
-    ties = counts[2] + counts[3] if both_bad == "tie" else counts[2]
+    ties = counts[TIE] + counts[BOTH_BAD] if both_bad == "tie" else counts[TIE]
     return np.asarray(ties + ties.T, dtype=float)
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width, in standard errors, of a two-sided normal interval."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + level / 2))
 
 
 def _check_level(level: float) -> None:
     if not 0.0 < level < 1.0:
         raise RankingError(f"level must lie between 0 and 1, not {level!r}")
+
+
+def _check_replicates(replicates: int) -> None:
+    if replicates < 2:
+        raise RankingError(f"a bootstrap needs at least 2 replicates, not {replicates}")
 
 
 def _quantile_of_maximum(deviation: Floats, error: Floats, level: float) -> float:
@@ -193,41 +247,50 @@ def _quantile_of_maximum(deviation: Floats, error: Floats, level: float) -> floa
     return float(np.quantile((deviation[:, seen] / error[seen]).max(axis=1), level))
 
 
-def _gaussian_multiplier(covariance: Floats, level: float, seed: int) -> float:
+def _simulate_multiplier(covariance: Floats, level: float, seed: int) -> float:
     """Quantile of the largest of |N(0, Σ)| in standard errors, by simulation."""
     values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    draws = np.random.default_rng(seed).standard_normal((_GAUSSIAN_DRAWS, len(values))) @ root.T
-    return _quantile_of_maximum(np.abs(draws), np.sqrt(np.maximum(covariance.diagonal(), 0)), level)
+    error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    seen = error > 0
+    if not seen.any():
+        return 0.0
+    root = (vectors * np.sqrt(np.maximum(values, 0.0)))[seen] / error[seen, None]
+    rng = np.random.default_rng(seed)
+    # Single precision: the quantile's own error from 20,000 draws is a million times larger.
+    draws = rng.standard_normal((_GAUSSIAN_DRAWS, len(values)), dtype=np.float32)
+    largest = np.abs(draws @ root.T.astype(np.float32)).max(axis=1)
+    return float(np.quantile(largest, level))
 
 
-def _widen(intervals: Intervals, fit: BradleyTerryFit, ties: Floats) -> Intervals:
+def _widen(
+    intervals: Intervals, fit: BradleyTerryFit | PairedFit, games: Floats, ties: Floats
+) -> Intervals:
     """Fall back on the curvature of likelihood and prior where the votes show no spread.
 
     A model that won every battle wins every battle of every resample, too: its bootstrap
     and sandwich intervals say "certain" exactly where nothing is known.
     """
-    from scipy.special import ndtri
-
-    undecided = ties.sum(axis=1) >= fit.pairs.games.sum(axis=1)
+    undecided = ties.sum(axis=1) >= games.sum(axis=1)
     widened = fit.components.provisional | undecided
     if not widened.any():
         return intervals
-    model_based = np.sqrt(invert_centred(fit.information()).diagonal())
-    error = np.where(widened, np.maximum(model_based, intervals.standard_error),
-                     intervals.standard_error)  # fmt: skip
-    z = float(ndtri(0.5 + intervals.level / 2))
+    size = len(fit.models)
+    own = fit.covariance() if isinstance(fit, PairedFit) else invert_centred(fit.information())
+    from_model = np.sqrt(own.diagonal()[:size])
+    error = np.where(
+        widened, np.maximum(from_model, intervals.standard_error), intervals.standard_error
+    )
+    z = normal_quantile(intervals.level)
     multiplier = max(intervals.multiplier, z)
     low, high = fit.strengths - z * error, fit.strengths + z * error
     wide_low, wide_high = fit.strengths - multiplier * error, fit.strengths + multiplier * error
-    return Intervals(
+    return replace(
+        intervals,
         lower=np.where(widened, np.minimum(low, intervals.lower), intervals.lower),
         upper=np.where(widened, np.maximum(high, intervals.upper), intervals.upper),
         simultaneous_lower=np.minimum(wide_low, intervals.simultaneous_lower),
         simultaneous_upper=np.maximum(wide_high, intervals.simultaneous_upper),
         standard_error=error,
-        covariance=intervals.covariance,
         multiplier=multiplier,
-        level=intervals.level,
         widened=widened,
     )

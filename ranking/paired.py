@@ -6,22 +6,21 @@ distinct battle instead of one number per pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ranking.bradley_terry import DEFAULT_PRIOR, BothBad, check_both_bad, check_prior
-from ranking.comparisons import BOTH_BAD, MODEL_A, MODEL_B, TIE, Comparisons
+from ranking.bradley_terry import DEFAULT_PRIOR, check_prior
+from ranking.comparisons import MODEL_A, MODEL_B, TIE
 from ranking.components import Components, find_components
 from ranking.errors import NoMaximum, NotConverged, RankingError
 from ranking.likelihoods import TIE_MODELS, Terms, TieModel, evaluate, predict_outcomes
+from ranking.rows import Rows, sum_products, sum_scores
 from ranking.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -29,68 +28,6 @@ if TYPE_CHECKING:
 _GRADIENT_PER_VOTE = 1e-9
 _STEP = 1e-9
 _MOST_STEPS = 200
-
-
-def _no_covariates() -> Floats:
-    return np.empty((0, 0))
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Distinct battles with a weight each.
-
-    Attributes:
-        models: Names.
-        first: Index of the left model, shape (rows,).
-        second: Index of the right model, shape (rows,).
-        outcome: 0 the left won, 1 the right won, 2 a tie, shape (rows,).
-        weight: Σ of the weights of the votes in the row, shape (rows,).
-        squares: Σ of their squares (for the sandwich), shape (rows,).
-        covariates: z of each row, left minus right, shape (rows, k).
-        names: Of the covariates.
-        cluster: Code of the voter of each row, or None.
-    """
-
-    models: tuple[str, ...]
-    first: NDArray[np.integer[Any]]
-    second: NDArray[np.integer[Any]]
-    outcome: NDArray[np.int8]
-    weight: Floats
-    squares: Floats
-    covariates: Floats = field(default_factory=_no_covariates)
-    names: tuple[str, ...] = ()
-    cluster: NDArray[np.integer[Any]] | None = None
-
-    @classmethod
-    def from_comparisons(
-        cls,
-        comparisons: Comparisons,
-        *,
-        both_bad: BothBad = "tie",
-        covariates: Floats | None = None,
-        names: Sequence[str] = (),
-    ) -> Rows:
-        """One row a cell of counts; `covariates` has a line for each cell."""
-        kept = slice(None) if check_both_bad(both_bad) else comparisons.outcome != BOTH_BAD
-        weight = comparisons.count[kept].astype(float)
-        z = np.empty((len(comparisons), 0)) if covariates is None else np.asarray(covariates)
-        return cls(
-            models=comparisons.models,
-            first=comparisons.model_a[kept],
-            second=comparisons.model_b[kept],
-            outcome=np.minimum(comparisons.outcome[kept], TIE).astype(np.int8),
-            weight=weight,
-            squares=weight,
-            covariates=z[kept].reshape(len(weight), len(names)),
-            names=tuple(names),
-        )
-
-    def wins(self) -> Floats:
-        """Weight of wins of row over column, ties as halves, shape (models, models)."""
-        size = len(self.models)
-        credit = np.array([1.0, 0.0, 0.5])[self.outcome]
-        won = _scatter(self.first, self.second, self.weight * credit, size)
-        return np.asarray(won + _scatter(self.second, self.first, self.weight * (1 - credit), size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +92,6 @@ class PairedFit:
         """Inverse information over `parameters`, strengths centred."""
         return invert_lifted(self.information(), len(self.models))
 
-    def scores(self) -> Floats:
-        """Derivatives (d, τ) of each row's log likelihood for one vote, shape (rows, 2)."""
-        problem = Problem(self.rows, self.tie_model, 0.0)
-        terms = problem.evaluate(self.parameters)
-        return np.stack([terms.d, terms.t], axis=1)
-
 
 @one_blas_thread
 def fit_paired(
@@ -213,6 +144,7 @@ class Problem:
 
     def __init__(self, rows: Rows, tie_model: TieModel, precision: float) -> None:
         self.rows = rows
+        self.weight = rows.weight
         self.size = len(rows.models)
         self.precision = precision
         self.has_tau = tie_model != "half" and bool((rows.outcome == TIE).any())
@@ -231,39 +163,25 @@ class Problem:
         if self.kind == "rao-kupper" and theta[-1] <= 0:
             return -np.inf
         strengths = theta[: self.size]
-        value = float(self.rows.weight @ self.evaluate(theta).value)
+        value = float(self.weight @ self.evaluate(theta).value)
         return value - 0.5 * self.precision * float(strengths @ strengths)
 
     def differentiate(self, theta: Floats) -> tuple[Floats, Floats]:
         """Gradient and negative Hessian over (ξ, γ, τ)."""
-        rows, size = self.rows, self.size
+        rows, size, w = self.rows, self.size, self.weight
         terms = self.evaluate(theta)
-        w = rows.weight
-        curve = -w * terms.dd
-        laplacian = _laplacian(rows, curve, size)
-        laplacian[np.diag_indices(size)] += self.precision
-        score = w * terms.d
-        gradient = [_difference(rows, score, size) - self.precision * theta[:size]]
-        # Columns of the Hessian that are no strengths: covariates, then τ.
-        columns = [curve * rows.covariates[:, j] for j in range(len(rows.names))]
-        corner = np.zeros((len(theta) - size, len(theta) - size))
-        k = len(rows.names)
-        if k:
-            gradient.append(rows.covariates.T @ score)
-            corner[:k, :k] = rows.covariates.T @ (curve[:, None] * rows.covariates)
-        if self.has_tau:
-            gradient.append(np.array([w @ terms.t]))
-            columns.append(-w * terms.dt)
-            corner[:k, k] = corner[k, :k] = rows.covariates.T @ columns[-1] if k else 0
-            corner[k, k] = -(w @ terms.tt)
-        border = np.array([_difference(rows, c, size) for c in columns]).reshape(-1, size)
-        return np.concatenate(gradient), np.block([[laplacian, border.T], [border, corner]])
+        gradient = sum_scores(rows, w * terms.d, w * terms.t if self.has_tau else None)
+        gradient[:size] -= self.precision * theta[:size]
+        tie = (-w * terms.dt, -w * terms.tt) if self.has_tau else None
+        matrix = sum_products(rows, -w * terms.dd, tie)
+        matrix[np.arange(size), np.arange(size)] += self.precision
+        return gradient, matrix
 
     def maximise(self, start: Floats | None) -> tuple[Floats, float, int]:
         """Parameters, penalised log likelihood, Newton steps."""
         theta = self._start() if start is None else start.copy()
         value = self.objective(theta)
-        tolerance = _GRADIENT_PER_VOTE * max(float(self.rows.weight.sum()), 1.0)
+        tolerance = _GRADIENT_PER_VOTE * max(float(self.weight.sum()), 1.0)
         for number in range(1, _MOST_STEPS + 1):
             gradient, matrix = self.differentiate(theta)
             step = solve_lifted(matrix, gradient, self.size)
@@ -322,25 +240,3 @@ def _check(rows: Rows, tie_model: str) -> None:
     for column, name in enumerate(rows.names):
         if not np.ptp(rows.covariates[:, column]) and not rows.covariates[0, column]:
             raise NoMaximum(f"covariate {name!r} is 0 in every row")
-
-
-def _scatter(
-    row: NDArray[np.integer[Any]], column: NDArray[np.integer[Any]], value: Floats, size: int
-) -> Floats:
-    key = row.astype(np.intp) * size + column
-    return np.asarray(np.bincount(key, weights=value, minlength=size * size).reshape(size, size))
-
-
-def _difference(rows: Rows, value: Floats, size: int) -> Floats:
-    """Xᵀ value, with X the rows e_first − e_second."""
-    up = np.bincount(rows.first, weights=value, minlength=size)
-    return np.asarray(up - np.bincount(rows.second, weights=value, minlength=size))
-
-
-def _laplacian(rows: Rows, value: Floats, size: int) -> Floats:
-    """Xᵀ diag(value) X."""
-    upper = _scatter(rows.first, rows.second, value, size)
-    both = upper + upper.T
-    result = -both
-    np.fill_diagonal(result, both.sum(axis=1))
-    return np.asarray(result)
