@@ -80,11 +80,10 @@ class AnthropicBackend:
         system = "\n\n".join(turn.content for turn in messages if turn.role == "system")
         asked = {
             "system": system or None,
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
             "stop_sequences": list(sampling.stop) or None,
-            "extra_body": dict(self._endpoint.extra_body) or None,
         }
+        # The SDK (2.14) has no arguments for these two, but servers of this API take them.
+        drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
         return {
             "model": self._endpoint.model,
             "messages": [
@@ -95,6 +94,10 @@ class AnthropicBackend:
             "max_tokens": sampling.max_tokens or _MAX_TOKENS,
             "stream": True,
             "extra_headers": self._headers,
+            "extra_body": {
+                **{name: value for name, value in drawn.items() if value is not None},
+                **self._endpoint.extra_body,
+            },
             **{name: value for name, value in asked.items() if value is not None},
         }
 

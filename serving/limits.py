@@ -19,7 +19,8 @@ from tenacity import (
     retry_if_exception,
     stop_after_attempt,
     stop_before_delay,
-    wait_exponential_jitter,
+    wait_exponential,
+    wait_random,
 )
 
 from serving.protocol import (
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 # Back-off before a retry: about 0.5 s, 1 s, 2 s … and up to half a second more, so that the
 # clients of one server that failed do not come back at the same moment.
-_back_off = wait_exponential_jitter(initial=0.5, max=20, jitter=0.5)
+_back_off = wait_exponential(multiplier=0.5, max=20) + wait_random(0, 0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

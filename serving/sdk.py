@@ -41,6 +41,7 @@ TELEMETRY_HEADERS = (
     "X-Stainless-Async",
     "X-Stainless-Retry-Count",
     "X-Stainless-Read-Timeout",
+    "X-Stainless-Timeout",
 )
 # How servers say that a conversation is too long: llama.cpp, OpenAI and its imitators,
 # Anthropic, vLLM (two wordings).
@@ -52,6 +53,18 @@ _TOO_LONG = (
     "maximum context length",
     "longer than the maximum model length",
 )
+# What Anthropic's error events inside a stream stand for.
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
 _QUOTA_IS_USED_UP = "insufficient_quota"
 _WORDS_QUOTED = 300
 
@@ -99,10 +112,10 @@ def explain(error: Exception, endpoint: Endpoint) -> ServingError:
     """
     import httpx2
 
-    response: httpx2.Response | None = getattr(error, "response", None)
     cause = error.__cause__ or error
-    if response is not None and hasattr(error, "status_code"):
-        return _explain_status(response, _quote(error, endpoint), endpoint)
+    status = _find_status(error)
+    if status is not None:
+        return _explain_status(status, error, endpoint)
     if isinstance(cause, httpx2.ConnectTimeout):
         return TimedOut(
             f"{endpoint.name}: the limit `connect` of {endpoint.connect_timeout:g} s ran out at "
@@ -122,8 +135,8 @@ def explain(error: Exception, endpoint: Endpoint) -> ServingError:
     )
 
 
-def _explain_status(response: httpx2.Response, words: str, endpoint: Endpoint) -> ServingError:
-    status = response.status_code
+def _explain_status(status: int, error: Exception, endpoint: Endpoint) -> ServingError:
+    words = _quote(error, endpoint)
     said = f"{endpoint.name}: {_address(endpoint)} answered {status}"
     if _says_too_long(words) or status == 413:
         return ContextTooLong(f"{said}, the conversation is too long: {words}")
@@ -138,30 +151,52 @@ def _explain_status(response: httpx2.Response, words: str, endpoint: Endpoint) -
     if status == 429 and _QUOTA_IS_USED_UP in words:
         return Refused(f"{said}: the quota is used up; check the plan with the provider: {words}")
     if status == 429:
-        return RateLimited(f"{said}: too many requests", retry_after=read_retry_after(response))
+        return RateLimited(f"{said}: too many requests", retry_after=_find_retry_after(error))
     if status in {408, 409} or status >= 500:
         return ModelUnreachable(f"{said}, a fault of the server: {words}")
+    if 300 <= status < 400:
+        return Refused(
+            f"{said}, a redirect, which would carry the key elsewhere: write the final "
+            "address into `base_url`"
+        )
     if status == 404:
         return Refused(f"{said}: check `base_url` and `model` (here {endpoint.model!r}): {words}")
     return Refused(f"{said}: {words}")
 
 
-def read_retry_after(response: httpx2.Response) -> float | None:
+def _find_status(error: Exception) -> int | None:
+    """The status of a response, or the one that an error inside a stream stands for."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= 300:
+        return status
+    body = getattr(error, "body", None)
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        if isinstance(inner, dict):
+            code, kind = inner.get("code"), inner.get("type")
+            stated = isinstance(code, int) and 400 <= code < 600
+            return code if stated else _STATUS_OF_TYPE.get(str(kind))
+    return None
+
+
+def _find_retry_after(error: Exception) -> float | None:
+    response: httpx2.Response | None = getattr(error, "response", None)
+    return read_retry_after(response.headers) if response is not None else None
+
+
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that a response asks to wait: in milliseconds, seconds, or as a date."""
-    headers = response.headers
+    text = headers.get("retry-after", "")
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        return max(0.0, float(headers["retry-after"]))
-    except KeyError:
-        return None
+        return max(0.0, float(text))
     except ValueError:
         pass
     try:
-        date = email.utils.parsedate_to_datetime(headers["retry-after"])
-    except (KeyError, ValueError):
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    except ValueError:
         return None
-    return max(0.0, date.timestamp() - time.time())
 
 
 def _says_too_long(words: str) -> bool:

@@ -54,6 +54,11 @@ class VllmServer:
         """The id of its process group, `None` while it does not run."""
         return self._process.pid if self._process is not None else None
 
+    @property
+    def log(self) -> Path | None:
+        """The file with its output, `None` while it does not run."""
+        return self._process.log if self._process is not None else None
+
     async def start(self, *, patience: float = 600.0) -> None:
         """Starts the server and waits up to `patience` seconds until it is healthy.
 
