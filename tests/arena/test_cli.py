@@ -171,10 +171,9 @@ def test_init_spares_a_file_that_is_there_unless_forced(tmp_path: Path) -> None:
 
 def test_init_names_a_path_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    message = refusal("init", "file/arena.toml", cwd=tmp_path)
-    assert (
-        message
-        == "arena: file/arena.toml cannot be written (a file has the folder's name). Name another path.\n"
+    assert refusal("init", "file/arena.toml", cwd=tmp_path) == (
+        "arena: file/arena.toml cannot be written (a file has the folder's name)."
+        " Name another path.\n"
     )
 
 
