@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranking.encoding import (
+    BOTH_BAD,
+    MODEL_A,
+    MODEL_B,
+    OUTCOMES,
+    TIE,
+    encode_models,
+    encode_outcomes,
+)
 from ranking.errors import InvalidVote
+
+__all__ = ["BOTH_BAD", "MODEL_A", "MODEL_B", "OUTCOMES", "TIE", "Comparisons"]
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -16,25 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-OUTCOMES = ("model_a", "model_b", "tie", "tie (bothbad)")
-MODEL_A, MODEL_B, TIE, BOTH_BAD = range(4)
-
 # Up to this many possible cells a dense bincount is faster than sorting the votes.
 _DENSE_CELLS = 4_000_000
-
-_SPELLINGS: dict[object, int] = {
-    "model_a": MODEL_A, "model_b": MODEL_B, "tie": TIE, "tie (bothbad)": BOTH_BAD,
-    "a": MODEL_A, "b": MODEL_B, "left": MODEL_A, "right": MODEL_B,
-    "both_bad": BOTH_BAD, "bothbad": BOTH_BAD, "both bad": BOTH_BAD,
-    "1": MODEL_A, "0": MODEL_B, "0.5": TIE, "1.0": MODEL_A, "0.0": MODEL_B,
-}  # fmt: skip
-
-
-def _spell_outcome(value: object) -> int | None:
-    """The code of one outcome label, or None when it is not one."""
-    if isinstance(value, (bool, np.bool_)):
-        return None
-    return _SPELLINGS.get(str(value).strip().lower())
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,63 +171,6 @@ class Comparisons:
             self.outcome[keep],
             self.count[keep],
         )
-
-
-def encode_models(
-    model_a: Sequence[Hashable] | NDArray[Any], model_b: Sequence[Hashable] | NDArray[Any]
-) -> tuple[tuple[str, ...], NDArray[np.int32], NDArray[np.int32]]:
-    """Give every model name an integer, by sorted name.
-
-    Raises:
-        InvalidVote: A name is missing or empty.
-    """
-    import pandas as pd
-
-    size = len(model_a)
-    columns = [pd.array(np.asarray(c, dtype=object)) if isinstance(c, (list, tuple)) else c
-               for c in (model_a, model_b)]  # fmt: skip
-    codes_a, names_a = pd.factorize(columns[0])
-    codes_b, names_b = pd.factorize(columns[1])
-    for codes, column in ((codes_a, model_a), (codes_b, model_b)):
-        missing = np.flatnonzero(codes < 0)
-        if missing.size:
-            row = int(missing[0])
-            raise InvalidVote("the model name is missing", row=row, value=column[row])
-    left, right = [str(n) for n in names_a], [str(n) for n in names_b]
-    models = tuple(sorted({*left, *right}))
-    if "" in models:
-        rows = [list(map(str, c)).index("") for c in (model_a, model_b) if "" in map(str, c)]
-        raise InvalidVote("the model name is empty", row=min(rows), value="")
-    position = {name: i for i, name in enumerate(models)}
-    lookup_a = np.array([position[n] for n in left], dtype=np.int32)
-    lookup_b = np.array([position[n] for n in right], dtype=np.int32)
-    if not size:
-        return models, np.empty(0, np.int32), np.empty(0, np.int32)
-    return models, lookup_a[codes_a], lookup_b[codes_b]
-
-
-def encode_outcomes(outcome: Sequence[Hashable] | NDArray[Any]) -> NDArray[np.int8]:
-    """Give every outcome label its index in `OUTCOMES`.
-
-    Raises:
-        InvalidVote: A label is missing or unknown.
-    """
-    import pandas as pd
-
-    column = np.asarray(outcome, dtype=object) if isinstance(outcome, (list, tuple)) else outcome
-    codes, labels = pd.factorize(column)
-    meaning = [_spell_outcome(label) for label in labels]
-    bad = [i for i, code in enumerate(meaning) if code is None]
-    wrong = np.flatnonzero((codes < 0) | np.isin(codes, bad))
-    if wrong.size:
-        row = int(wrong[0])
-        value = outcome[row]
-        raise InvalidVote(
-            f"unknown outcome {value!r}; expected one of {', '.join(OUTCOMES)}",
-            row=row,
-            value=value,
-        )
-    return np.array(meaning, dtype=np.int8)[codes] if len(codes) else np.empty(0, np.int8)
 
 
 def _check_indices(
