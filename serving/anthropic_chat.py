@@ -16,7 +16,7 @@ from serving.sdk import TELEMETRY_HEADERS, explain
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
 
-    from anthropic.types import RawContentBlockDelta, RawMessageStreamEvent
+    from anthropic.types import RawContentBlockDelta, RawMessageStreamEvent, Usage
 
     from serving.limits import WireEvent
     from serving.protocol import FinishReason, Message, Sampling
@@ -102,6 +102,15 @@ class AnthropicBackend:
         }
 
 
+def _count_prompt(usage: Usage) -> int:
+    """All tokens of the prompt: this API counts those read from or put into a cache apart."""
+    cached = (
+        getattr(usage, name, None)
+        for name in ("cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    return usage.input_tokens + sum(count or 0 for count in cached)
+
+
 class _EventReader:
     """Collects what the events of one answer say besides its text."""
 
@@ -123,7 +132,7 @@ class _EventReader:
         try:
             if event.type == "message_start":
                 self._model_id = event.message.model or self._model_id
-                self._prompt_tokens = event.message.usage.input_tokens
+                self._prompt_tokens = _count_prompt(event.message.usage)
             elif event.type == "message_delta":
                 self._stop_reason = event.delta.stop_reason or self._stop_reason
                 self._completion_tokens = event.usage.output_tokens

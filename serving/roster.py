@@ -124,6 +124,11 @@ class Roster:
         return MappingProxyType(self._models)
 
     @property
+    def servers(self) -> tuple[LlamaCppServer | VllmServer, ...]:
+        """The servers that were started for them."""
+        return tuple(self._servers)
+
+    @property
     def failures(self) -> Mapping[str, ServingError]:
         """Enabled models that could not be started; filled with `keep_going` only."""
         return MappingProxyType(self._failures)

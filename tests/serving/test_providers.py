@@ -489,7 +489,9 @@ async def test_reasoning_is_kept_apart_over_openai(deltas: list[dict[str, str]],
 async def test_reasoning_is_kept_apart_over_anthropic(ask: Ask) -> None:
     async def reason(connection: Connection) -> None:
         await connection.begin_stream()
-        await connection.send_event(*ANTHROPIC_START)
+        usage = {"input_tokens": 7, "cache_read_input_tokens": 20, "output_tokens": 1}
+        begin = {"type": "message_start", "message": {"model": "real-1", "usage": usage}}
+        await connection.send_event(begin, "message_start")
         await connection.send_event(*anthropic_delta("thinking_delta", thinking="because"))
         await connection.send_event(*anthropic_delta("signature_delta", signature="…"))
         await connection.send_event(*anthropic_delta("text_delta", text="Yes"))
@@ -499,6 +501,7 @@ async def test_reasoning_is_kept_apart_over_anthropic(ask: Ask) -> None:
     *deltas, completion = await collect(await ask(reason))
     assert deltas == [ReasoningDelta("because"), TextDelta("Yes")]
     assert completion.finish_reason == "content_filter"
+    assert completion.prompt_tokens == 27
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
