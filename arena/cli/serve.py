@@ -65,17 +65,23 @@ def demo(
 
 def _serve(settings: Settings, *, open_page: bool) -> None:
     from arena.cli.preflight import check_start
+    from arena.cli.refusals import Refusal
 
     check_start(settings)
 
+    from arena.store import StoreError
     from arena.web.server import run
+    from serving.protocol import ServingError
     from serving.roster import Roster
 
-    run(
-        settings,
-        roster=Roster(settings.models),
-        announce=_announce_and_open if open_page else _announce,
-    )
+    try:
+        run(
+            settings,
+            roster=Roster(settings.models),
+            announce=_announce_and_open if open_page else _announce,
+        )
+    except (ServingError, StoreError) as error:
+        raise Refusal(str(error)) from error
 
 
 def _gather(*, host: str | None, port: int | None, data_dir: Path | None) -> dict[str, object]:

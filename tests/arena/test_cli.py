@@ -1,11 +1,13 @@
-"""The `arena` command, run as people run it: a process, its output and its exit status."""
+"""The `arena` command: what it prints, what it refuses and in which words."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -13,8 +15,11 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
+from typer.testing import CliRunner, Result
 
+from arena.cli import app
 from arena.cli.start import STARTER
 from arena.settings import Settings, load_settings, parse_settings
 from serving.specs import ModelSpec
@@ -61,25 +66,20 @@ license = "MIT"
 """
 
 
-def arena(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if name[:6] != "ARENA_"}
-    environ |= {"XDG_DATA_HOME": str(cwd / "share"), "COLUMNS": "100", **variables}
-    return subprocess.run(
-        [sys.executable, "-c", "from arena.cli import main; main()", *arguments],
-        cwd=cwd,
-        env=environ,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+def arena(*arguments: str, cwd: Path, **variables: str) -> Result:
+    environ: dict[str, str | None] = {name: None for name in os.environ if name[:6] == "ARENA_"}
+    environ |= {"XDG_DATA_HOME": str(cwd / "share"), **variables}
+    with contextlib.chdir(cwd):
+        done = CliRunner(env=environ).invoke(app, arguments, prog_name="arena")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
 
 
 def refusal(*arguments: str, cwd: Path, **variables: str) -> str:
-    """What a command says as it refuses: one message, no traceback, status 2."""
+    """What a command says as it refuses: one message on stderr, status 2."""
     done = arena(*arguments, cwd=cwd, **variables)
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.exit_code == 2, done.output
     assert done.stdout == ""
     return done.stderr
 
@@ -153,7 +153,7 @@ def starter_blocks() -> list[str]:
 
 def test_init_writes_a_file_that_loads(tmp_path: Path) -> None:
     done = arena("init", cwd=tmp_path)
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert "Wrote arena.toml" in done.stdout
     assert load_settings(tmp_path / "arena.toml", environ={}, runnable=False).models == []
     assert "has 0 enabled, and a battle needs two" in refusal("up", cwd=tmp_path)
@@ -165,7 +165,7 @@ def test_init_spares_a_file_that_is_there_unless_forced(tmp_path: Path) -> None:
     expected = f"arena: {path} is already there. Use --force to replace it.\n"
     assert refusal("init", str(path), cwd=tmp_path) == expected
     assert path.read_text() == "mine"
-    assert arena("init", str(tmp_path), "--force", cwd=tmp_path).returncode == 0
+    assert arena("init", str(tmp_path), "--force", cwd=tmp_path).exit_code == 0
     assert path.read_text(encoding="utf-8") == STARTER.read_text(encoding="utf-8")
 
 
@@ -221,7 +221,7 @@ def test_models_lists_what_is_configured_and_no_key(config: Path, tmp_path: Path
         + "enabled=false\n"
     )
     done = arena("models", cwd=tmp_path, GAMMA_KEY="hush-hush")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert re.search(r"Alpha \[fast\]\s*│ recorded\s*│ .*answers.jsonl", done.stdout)
     assert re.search(r"Gamma\s*│ openai .* no\s*│ GAMMA_KEY set\s*│", done.stdout)
     assert "hush" not in done.stdout + done.stderr
@@ -244,7 +244,7 @@ def test_models_as_json(config: Path, tmp_path: Path) -> None:
 
 def test_check_asks_every_model(config: Path, tmp_path: Path) -> None:
     done = arena("models", "check", "--config", str(config), cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.stdout + done.stderr
     assert re.search(r"Alpha \[fast\]\s*│ ok\s*│\s*0\.\d\d s │", done.stdout)
     assert re.search(r"Beta\s*│ ok", done.stdout)
 
@@ -256,7 +256,7 @@ def test_check_tells_what_failed_in_words_and_by_its_status(config: Path, tmp_pa
             "base_url='http://127.0.0.1:9/v1'\nretries=0\n"
         )
     done = arena("models", "check", "--json", cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     reports = {report["name"]: report for report in json.loads(done.stdout)}
     assert [reports[name]["status"] for name in ("Alpha [fast]", "Beta", "Down")] == [
         "ok",
@@ -266,14 +266,14 @@ def test_check_tells_what_failed_in_words_and_by_its_status(config: Path, tmp_pa
     assert reports["Down"]["error"] == "ModelUnreachable"
     assert "http://127.0.0.1:9/v1" in reports["Down"]["message"]
     table = arena("models", "check", "Down", cwd=tmp_path)
-    assert table.returncode == 1
+    assert table.exit_code == 1
     assert re.search(r"Down\s*│ failed", table.stdout)
     assert "Beta" not in table.stdout
 
 
 def test_check_asks_a_disabled_model_that_is_named(config: Path, tmp_path: Path) -> None:
     config.write_text(TWO_MODELS + "enabled = false\n")
-    assert arena("models", "check", "Beta", cwd=tmp_path).returncode == 0
+    assert arena("models", "check", "Beta", cwd=tmp_path).exit_code == 0
     assert "Beta" not in arena("models", "check", cwd=tmp_path).stdout
 
 
@@ -307,7 +307,7 @@ def test_a_port_in_use_is_named_with_another_one(
     command: list[str], config: Path, tmp_path: Path, port_in_use: int
 ) -> None:
     done = arena(*command, "--port", str(port_in_use), cwd=config.parent)
-    assert done.returncode == 2
+    assert done.exit_code == 2
     found = re.fullmatch(
         rf"arena: port {port_in_use} on 127\.0\.0\.1 is in use\. Choose another, for example"
         r" --port (\d+), or stop what uses it\.\n",
@@ -362,3 +362,42 @@ def test_a_missing_database_driver_is_named_and_no_password_shown(
         "arena: the database mysql+pymysql://me:***@db/arena needs the driver"
     )
     assert "hush" not in message
+
+
+def test_a_refusal_of_the_process_is_one_message(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from arena.cli import main; main()", "up"],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    message = "arena: arena.toml: there is no such file. Write one with: arena init.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+
+
+@pytest.mark.slow
+def test_up_says_where_it_is_and_leaves_quietly(config: Path, tmp_path: Path) -> None:
+    command = "from arena.cli import main; main()"
+    errors = tmp_path / "errors"
+    with (
+        errors.open("w") as stderr,
+        subprocess.Popen(
+            [sys.executable, "-c", command, "up", "--port", "0", "--data-dir", "votes"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        ) as server,
+    ):
+        assert server.stdout is not None
+        try:
+            line = server.stdout.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+/", line)
+            assert found, line + errors.read_text()
+            assert httpx.get(found[0] + "healthz").json()["status"] == "ok"
+        finally:
+            server.send_signal(signal.SIGINT)
+            rest = server.communicate(timeout=30)[0]
+    assert (rest, errors.read_text()) == ("", "")
+    assert {"arena.db", "secret"} <= {path.name for path in (tmp_path / "votes").iterdir()}
