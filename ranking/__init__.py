@@ -3,30 +3,46 @@
 from ranking.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.comparisons import OUTCOMES, Comparisons
 from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError
-from ranking.intervals import Intervals, bootstrap_intervals, sandwich_intervals
-from ranking.leaderboard import Entry, Leaderboard, compute_leaderboard
+from ranking.intervals import (
+    Intervals,
+    PairedIntervals,
+    bootstrap_intervals,
+    paired_intervals,
+    sandwich_intervals,
+)
+from ranking.leaderboard import Coefficient, Leaderboard, compute_leaderboard
 from ranking.paired import PairedFit, fit_paired
 from ranking.ranks import compute_rank_ranges, compute_ranks
 from ranking.rows import Rows
+from ranking.tables import Entry
+from ranking.votes import Group, Votes
+from ranking.weights import DesignWeights, compute_design_weights
 
 __all__ = [
     "OUTCOMES",
     "BradleyTerryFit",
+    "Coefficient",
     "Comparisons",
+    "DesignWeights",
     "Entry",
+    "Group",
     "Intervals",
     "InvalidVote",
     "Leaderboard",
     "NoMaximum",
     "NotConverged",
     "PairedFit",
+    "PairedIntervals",
     "RankingError",
     "Rows",
+    "Votes",
     "bootstrap_intervals",
+    "compute_design_weights",
     "compute_leaderboard",
     "compute_rank_ranges",
     "compute_ranks",
     "fit_bradley_terry",
     "fit_paired",
+    "paired_intervals",
     "sandwich_intervals",
 ]

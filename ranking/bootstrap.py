@@ -21,7 +21,6 @@ from ranking.bradley_terry import (
     Floats,
     PairCounts,
     check_prior,
-    invert_centred,
     maximise,
 )
 from ranking.components import find_components
@@ -64,7 +63,7 @@ def resample_strengths(
     rows = fold_sides(Rows.from_comparisons(comparisons, both_bad=both_bad))
     if not len(rows.count):
         return np.zeros((replicates, len(fit.models)))
-    solver = ChordSolver(fit.strengths, invert_centred(fit.information()), fit.prior)
+    solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
     return _run_blocks(_resample_wins(rows, solver), replicates, seed, threads)
 
 

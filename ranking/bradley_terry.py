@@ -117,7 +117,7 @@ class BradleyTerryFit:
 
     def covariance(self) -> Floats:
         """Inverse information on the centred subspace Σξ = 0."""
-        return invert_centred(self.information())
+        return invert_centred(self.information(), precision=self.precision)
 
 
 @one_blas_thread
@@ -168,14 +168,15 @@ def maximise(
     size = len(pairs.games)
     xi = np.zeros(size) if start is None else start - start.mean()
     value = _objective(xi, pairs, precision)
+    length = np.inf
     for step_number in range(1, _MOST_STEPS + 1):
         p = win_probabilities(xi)
         # Not wins − games·p: where p is within rounding of 1, only pᵀ still tells how far.
         surplus = pairs.wins * p.T
         gradient = surplus.sum(axis=1) - surplus.sum(axis=0) - precision * xi
-        step = solve_centred(hessian(pairs.games, p, precision), gradient)
-        small = np.abs(step).max() <= _STEP
-        if small and np.abs(gradient).max() <= _GRADIENT_PER_VOTE * max(pairs.total, 1.0):
+        step = solve_centred(hessian(pairs.games, p, precision), gradient, precision=precision)
+        length, before = float(np.abs(step).max()), length
+        if is_converged(length, before, gradient, pairs.total):
             return xi + step, step_number
         # A rise lost in rounding near the maximum is no reason to halve a Newton step.
         slack = 1e-12 * abs(value)
@@ -183,6 +184,16 @@ def maximise(
             step = step / 2
         xi, value = xi + step, trial
     raise NotConverged(f"no convergence after {_MOST_STEPS} Newton steps")
+
+
+def is_converged(length: float, before: float, gradient: Floats, votes: float) -> bool:
+    """Whether a Newton step of this length, after one of length `before`, is the last.
+
+    Beside a thousand million votes the step itself is rounded at more than 1e-10: there
+    it ends when steps no longer get shorter.
+    """
+    level = np.abs(gradient).max() <= _GRADIENT_PER_VOTE * max(votes, 1.0)
+    return bool(level and (length <= _STEP or (length <= 1e4 * _STEP and length > before / 4)))
 
 
 def win_probabilities(strengths: Floats) -> Floats:
@@ -199,18 +210,22 @@ def hessian(games: Floats, p: Floats, precision: float) -> Floats:
     return result
 
 
-def solve_centred(matrix: Floats, vector: Floats) -> Floats:
-    """Solve on the subspace that sums to 0; `matrix` maps it to itself."""
+def solve_centred(matrix: Floats, vector: Floats, *, precision: float) -> Floats:
+    """Solve on the subspace that sums to 0; `matrix` maps it to itself.
+
+    Without a prior the matrix is singular across that subspace and is lifted there. With
+    one it is not, and lifting would cost digits where counts are very unequal.
+    """
     size = len(matrix)
-    lift = matrix.trace() / size**2
-    solution = cho_solve(cho_factor(matrix + lift, check_finite=False), vector, check_finite=False)
+    lifted = matrix if precision else matrix + matrix.trace() / size**2
+    solution = cho_solve(cho_factor(lifted, check_finite=False), vector, check_finite=False)
     return np.asarray(solution - solution.mean(axis=0))
 
 
-def invert_centred(matrix: Floats) -> Floats:
+def invert_centred(matrix: Floats, *, precision: float) -> Floats:
     """Pseudo-inverse of `matrix` on the subspace that sums to 0."""
     size = len(matrix)
-    return solve_centred(matrix, np.eye(size) - 1.0 / size)
+    return solve_centred(matrix, np.eye(size) - 1.0 / size, precision=precision)
 
 
 def log_likelihood(strengths: Floats, pairs: PairCounts) -> float:

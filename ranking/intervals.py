@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ranking.bootstrap import resample_paired, resample_strengths
-from ranking.bradley_terry import BothBad, BradleyTerryFit, invert_centred
 from ranking.comparisons import BOTH_BAD, TIE, Comparisons
 from ranking.errors import RankingError
-from ranking.paired import PairedFit
 from ranking.sandwich import sandwich_pairs, sandwich_rows
 from ranking.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from ranking.bradley_terry import BothBad, BradleyTerryFit
+    from ranking.paired import PairedFit
 
     Floats = NDArray[np.float64]
 
@@ -275,8 +276,7 @@ def _widen(
     if not widened.any():
         return intervals
     size = len(fit.models)
-    own = fit.covariance() if isinstance(fit, PairedFit) else invert_centred(fit.information())
-    from_model = np.sqrt(own.diagonal()[:size])
+    from_model = np.sqrt(fit.covariance().diagonal()[:size])
     error = np.where(
         widened, np.maximum(from_model, intervals.standard_error), intervals.standard_error
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ranking.bradley_terry import DEFAULT_PRIOR, check_prior
+from ranking.bradley_terry import DEFAULT_PRIOR, check_prior, is_converged
 from ranking.comparisons import MODEL_A, MODEL_B, TIE
 from ranking.components import Components, find_components
 from ranking.errors import NoMaximum, NotConverged, RankingError
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_GRADIENT_PER_VOTE = 1e-9
-_STEP = 1e-9
 _MOST_STEPS = 200
 
 
@@ -90,7 +88,8 @@ class PairedFit:
 
     def covariance(self) -> Floats:
         """Inverse information over `parameters`, strengths centred."""
-        return invert_lifted(self.information(), len(self.models))
+        precision = check_prior(self.prior)
+        return invert_lifted(self.information(), len(self.models), precision=precision)
 
 
 @one_blas_thread
@@ -181,11 +180,13 @@ class Problem:
         """Parameters, penalised log likelihood, Newton steps."""
         theta = self._start() if start is None else start.copy()
         value = self.objective(theta)
-        tolerance = _GRADIENT_PER_VOTE * max(float(self.weight.sum()), 1.0)
+        votes = float(self.weight.sum())
+        length = np.inf
         for number in range(1, _MOST_STEPS + 1):
             gradient, matrix = self.differentiate(theta)
-            step = solve_lifted(matrix, gradient, self.size)
-            if np.abs(step).max() <= _STEP and np.abs(gradient).max() <= tolerance:
+            step = solve_lifted(matrix, gradient, self.size, precision=self.precision)
+            length, before = float(np.abs(step).max()), length
+            if is_converged(length, before, gradient, votes):
                 return theta + step, value, number
             slack = 1e-12 * abs(value)
             while (trial := self.objective(theta + step)) < value - slack:
@@ -205,10 +206,12 @@ class Problem:
         return theta
 
 
-def solve_lifted(matrix: Floats, vector: Floats, size: int) -> Floats:
+def solve_lifted(matrix: Floats, vector: Floats, size: int, *, precision: float) -> Floats:
     """Solve with the first `size` parameters free only on the subspace that sums to 0."""
-    lifted = matrix.copy()
-    lifted[:size, :size] += matrix[:size, :size].trace() / size**2
+    lifted = matrix
+    if not precision:
+        lifted = matrix.copy()
+        lifted[:size, :size] += matrix[:size, :size].trace() / size**2
     try:
         factor = cho_factor(lifted, check_finite=False)
     except LinAlgError as error:
@@ -219,11 +222,11 @@ def solve_lifted(matrix: Floats, vector: Floats, size: int) -> Floats:
     return np.asarray(cho_solve(factor, vector, check_finite=False))
 
 
-def invert_lifted(matrix: Floats, size: int) -> Floats:
+def invert_lifted(matrix: Floats, size: int, *, precision: float) -> Floats:
     """Inverse with the first `size` parameters centred."""
     projector = np.eye(len(matrix))
     projector[:size, :size] -= 1.0 / size
-    return np.asarray(projector @ solve_lifted(matrix, projector, size))
+    return np.asarray(projector @ solve_lifted(matrix, projector, size, precision=precision))
 
 
 def _check(rows: Rows, tie_model: str) -> None:

@@ -49,3 +49,25 @@ def compute_rank_ranges(
     best = 1 + ((lower[None, :] > upper[:, None]) & same).sum(axis=1)
     worst = size - ((upper[None, :] < lower[:, None]) & same).sum(axis=1)
     return best, worst
+
+
+def find_indistinct_groups(
+    lower: Floats, upper: Floats, *, islands: NDArray[np.integer[Any]] | None = None
+) -> list[tuple[int, ...]]:
+    """Largest groups of models whose intervals all overlap one another.
+
+    Intervals that overlap pairwise share a point, so every largest group is the set of
+    intervals that hold some lower end.
+
+    Returns:
+        Groups of model indices, strongest first; a model may be in several.
+    """
+    same = _same_island(len(lower), islands)
+    holds = (lower[None, :] <= lower[:, None]) & (upper[None, :] >= lower[:, None]) & same
+    # Strongest first; of equal lower ends the first stands for all.
+    found: list[frozenset[int]] = []
+    for point in np.argsort(-lower, kind="stable"):
+        group = frozenset(np.flatnonzero(holds[point]).tolist())
+        if not any(group <= other for other in found):
+            found = [other for other in found if not other <= group] + [group]
+    return [tuple(sorted(group, key=lambda i: (-lower[i], i))) for group in found]

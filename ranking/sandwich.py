@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranking.bradley_terry import BradleyTerryFit, solve_centred
+from ranking.bradley_terry import BradleyTerryFit, check_prior, solve_centred
 from ranking.paired import PairedFit, Problem, invert_lifted
 from ranking.rows import sum_products
 
@@ -31,9 +31,11 @@ def sandwich_pairs(fit: BradleyTerryFit, ties: Floats) -> Floats:
     score = squares + squares.T + ties * (0.5 - p) ** 2
     spread = -score
     np.fill_diagonal(spread, score.sum(axis=1) - score.diagonal())
-    information = fit.information(with_prior=_needs_prior(fit))
-    half = solve_centred(information, spread)
-    return np.asarray(solve_centred(information, half.T))
+    needed = _needs_prior(fit)
+    information = fit.information(with_prior=needed)
+    precision = fit.precision if needed else 0.0
+    half = solve_centred(information, spread, precision=precision)
+    return np.asarray(solve_centred(information, half.T, precision=precision))
 
 
 def sandwich_rows(fit: PairedFit) -> Floats:
@@ -51,7 +53,10 @@ def sandwich_rows(fit: PairedFit) -> Floats:
         spread = sum_products(rows, squares * terms.d**2, tie)
     else:
         spread = _sum_clusters(rows, terms.d, terms.t if fit.fits_ties else None)
-    inverse = invert_lifted(fit.information(with_prior=_needs_prior(fit)), len(rows.models))
+    needed = _needs_prior(fit)
+    precision = check_prior(fit.prior) if needed else 0.0
+    information = fit.information(with_prior=needed)
+    inverse = invert_lifted(information, len(rows.models), precision=precision)
     return np.asarray(inverse @ spread @ inverse)
 
 

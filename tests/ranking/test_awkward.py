@@ -1,0 +1,215 @@
+"""Input that other ranking programs crash on, or answer with confident nonsense."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from ranking import (
+    Comparisons,
+    InvalidVote,
+    NoMaximum,
+    RankingError,
+    Votes,
+    compute_leaderboard,
+    fit_paired,
+)
+from ranking.simulate import draw_strengths, simulate_votes
+
+if TYPE_CHECKING:
+    from ranking import Leaderboard
+
+Table = list[tuple[str, str, str, int]]
+
+
+def count(table: Table) -> Comparisons:
+    return Comparisons.from_counts(*(list(column) for column in zip(*table, strict=True)))
+
+
+RING: Table = [
+    ("p", "q", "model_a", 30), ("q", "r", "model_a", 30), ("r", "p", "model_a", 20),
+    ("p", "q", "model_b", 10), ("q", "r", "tie", 10), ("r", "p", "model_b", 25),
+]  # fmt: skip
+
+AWKWARD: dict[str, Table] = {
+    "one battle": [("x", "y", "model_a", 1)],
+    "one tie": [("x", "y", "tie", 1)],
+    "one both-bad vote": [("x", "y", "tie (bothbad)", 1)],
+    "twenty to nothing": [("x", "y", "model_a", 20)],
+    "a model that won all": [*RING, ("x", "p", "model_a", 8), ("x", "q", "model_a", 8)],
+    "a model that lost all": [*RING, ("p", "x", "model_a", 8), ("q", "x", "model_a", 8)],
+    "two islands": [*RING, ("x", "y", "model_a", 9), ("x", "y", "model_b", 4)],
+    "three islands of one battle": [
+        ("a", "b", "model_a", 1), ("c", "d", "tie", 1), ("e", "f", "model_b", 1),
+    ],
+    "all ties": [("x", "y", "tie", 40), ("y", "z", "tie", 30), ("x", "z", "tie", 20)],
+    "all both bad": [("x", "y", "tie (bothbad)", 40), ("y", "z", "tie (bothbad)", 30)],
+    "a chain of wins": [(f"m{i}", f"m{i + 1}", "model_a", 3) for i in range(8)],
+    "300 models with one vote each": [
+        (f"m{i:03d}", f"m{i + 1:03d}", "model_a", 1) for i in range(0, 300, 2)
+    ],
+    "a thousand million votes": [
+        ("x", "y", "model_a", 600_000_000), ("x", "y", "model_b", 399_999_999),
+        ("y", "z", "tie", 1),
+    ],
+    "a thousand million to nothing": [("x", "y", "model_a", 1_000_000_000)],
+    "counts of zero among others": [*RING, ("p", "never met", "tie", 0)],
+    "names that need care": [
+        ("=1+1", "<b>bold</b>", "model_a", 3), ("<b>bold</b>", "模型 🦙", "model_a", 2),
+        ("模型 🦙", "=1+1", "model_b", 1),
+    ],
+}  # fmt: skip
+
+
+def check(board: Leaderboard) -> None:
+    text = json.dumps(board.to_dict(), allow_nan=False)
+    assert json.loads(text)["models"]
+    models = len(board.entries)
+    for entry in board.entries:
+        assert np.isfinite([entry.score, entry.lower, entry.upper]).all()
+        assert entry.lower <= entry.score <= entry.upper
+        assert 1 <= entry.rank_lower <= entry.rank <= entry.rank_upper <= models
+        assert entry.upper - entry.lower > 0
+    islands = np.array([entry.island for entry in board.entries])
+    for entry in board.entries:
+        others = int((islands != entry.island).sum())
+        told_apart = (entry.rank_lower - 1) + (models - entry.rank_upper)
+        assert told_apart <= models - 1 - others
+
+
+@pytest.mark.parametrize("interval", ["bootstrap", "sandwich"])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_votes_give_a_finite_board(name: str, interval: str) -> None:
+    check(compute_leaderboard(count(AWKWARD[name]), interval=interval, replicates=60))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_tie_models_give_a_finite_board_or_say_why_not(name: str, model: str) -> None:
+    votes = count(AWKWARD[name])
+    if (votes.outcome >= 2).all():
+        with pytest.raises(NoMaximum, match="every vote is a tie"):
+            compute_leaderboard(votes, model=model, interval="sandwich")  # type: ignore[arg-type]
+    else:
+        check(compute_leaderboard(votes, model=model, interval="sandwich"))  # type: ignore[arg-type]
+
+
+def board_of(name: str, **options: Any) -> Leaderboard:  # noqa: ANN401 # any option
+    return compute_leaderboard(count(AWKWARD[name]), replicates=200, **options)
+
+
+def test_one_battle_says_almost_nothing() -> None:
+    board = board_of("one battle")
+    winner, loser = board.entries
+    assert winner.score == pytest.approx(1178, abs=1)
+    assert winner.lower < loser.score < winner.score < loser.upper
+    assert winner.rank_upper == 2
+    assert board.diagnostics["provisional"] == ["x", "y"]
+
+
+def test_twenty_to_nothing_is_finite_and_provisional() -> None:
+    board = board_of("twenty to nothing")
+    assert board.entry("x").score == pytest.approx(1382, abs=1)
+    assert board.entry("y").provisional
+
+
+def test_a_model_that_won_all_is_provisional_and_the_others_are_not() -> None:
+    board = board_of("a model that won all")
+    assert board.diagnostics["provisional"] == ["x"]
+    x = board.entry("x")
+    assert x.rank == 1
+    assert x.upper - x.lower > 2 * (board.entry("p").upper - board.entry("p").lower)
+
+
+def test_all_ties_are_equal_ranks_with_intervals_of_some_width() -> None:
+    board = board_of("all ties")
+    assert {entry.rank for entry in board.entries} == {1}
+    assert {entry.rank_upper for entry in board.entries} == {3}
+    assert all(entry.upper - entry.lower > 50 for entry in board.entries)
+
+
+def test_islands_are_reported_and_not_ordered() -> None:
+    board = board_of("two islands")
+    assert board.diagnostics["islands"] == 2
+    assert {e.model for e in board.entries if e.provisional} == {"x", "y"}
+    for name in ("x", "y"):
+        assert board.entry(name).rank_upper == 5
+        assert board.entry(name).rank_lower == 1 or name == "y"
+    assert all(not {"p", "x"} <= set(g) for g in board.diagnostics["indistinct_groups"])
+
+
+def test_huge_counts_fit_to_the_last_digit() -> None:
+    board = board_of("a thousand million votes", interval="sandwich")
+    x, y = board.entry("x"), board.entry("y")
+    assert x.strength - y.strength == pytest.approx(np.log(6 / 3.99999999), abs=1e-7)
+
+
+def test_weights_of_zero_are_votes_that_do_not_count() -> None:
+    votes = simulate_votes(draw_strengths(4, seed=0), 400, seed=1)
+    weight = np.ones(400)
+    weight[::2] = 0
+    half = replace(votes, weight=weight)
+    kept = votes.select(weight > 0)
+    assert fit_paired(half.to_rows()).strengths == pytest.approx(
+        fit_paired(kept.to_rows()).strengths, abs=1e-9
+    )
+    check(compute_leaderboard(half, interval="sandwich"))
+    check(compute_leaderboard(half, replicates=40))
+    with pytest.raises(RankingError, match="positive weight"):
+        compute_leaderboard(replace(votes, weight=np.zeros(400)), interval="sandwich")
+
+
+def test_a_covariate_that_cannot_be_told_is_a_named_error() -> None:
+    votes = simulate_votes(draw_strengths(4, seed=0), 400, seed=1)
+    zero = replace(votes, covariates=np.zeros((400, 1)), covariate_names=("length",))
+    with pytest.raises(NoMaximum, match="'length' is 0 in every row"):
+        compute_leaderboard(zero, covariates=True)
+    z = np.random.default_rng(0).normal(size=(400, 1))
+    twice = replace(votes, covariates=np.hstack([z, 2 * z]), covariate_names=("a", "b"))
+    with pytest.raises(NoMaximum, match="repeats another"):
+        compute_leaderboard(twice, covariates=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weight": [1.0, -1.0]}, "row 1: weight -1.0"),
+        ({"weight": [np.nan, 1.0]}, "row 0: weight nan"),
+        ({"voter": ["v", None]}, "row 1: the voter is missing"),
+        ({"covariates": {"length": [0.0, np.inf]}}, "row 1: length inf"),
+        ({"time": [np.nan, 0.0]}, "row 0: time nan"),
+        ({"weight": [1.0]}, "different lengths"),
+    ],
+)
+def test_unusable_columns_are_named(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidVote, match=message):
+        Votes.from_columns(["x", "y"], ["y", "x"], ["tie", "tie"], **changes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"interval": "guess"}, "interval must be"),
+        ({"model": "elo"}, "model must be"),
+        ({"level": 95}, "level must lie"),
+        ({"prior": 0.0}, "prior must be"),
+        ({"prior": float("nan")}, "prior must be"),
+        ({"replicates": 1}, "at least 2"),
+        ({"bootstrap": "magic"}, "kind must be"),
+        ({"cluster": True}, "pass Votes instead"),
+    ],
+)
+def test_unusable_options_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(RankingError, match=message):
+        compute_leaderboard(count(RING), **options)
+
+
+def test_without_a_prior_a_resample_that_falls_apart_is_a_named_error() -> None:
+    table: Table = [("x", "y", "model_a", 30), ("x", "y", "model_b", 1)]
+    with pytest.raises(NoMaximum, match="use a prior or the sandwich"):
+        compute_leaderboard(count(table), prior=None, replicates=100)
+    check(compute_leaderboard(count(table), prior=None, interval="sandwich"))
