@@ -22,6 +22,8 @@ def serve(options: dict[str, str | int]) -> None:
     params.port = options["port"]
     params.n_parallel = options["parallel"]
     params.n_ctx = options["n_ctx"]
+    params.cpuparams.n_threads = options["threads"]
+    params.cpuparams_batch.n_threads = options["threads"]
     params.endpoint_slots = True
     params.endpoint_metrics = True
     params.ui = False

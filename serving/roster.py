@@ -227,7 +227,10 @@ class Roster:
         server = self._llamacpp_running.get(plan.path)
         if server is None:
             server = LlamaCppServer(
-                plan.path, context_size=plan.context_size, parallel=plan.parallel
+                plan.path,
+                context_size=plan.context_size,
+                parallel=plan.parallel,
+                threads=plan.threads,
             )
             await server.start(patience=spec.timeouts.startup)
             self._llamacpp_running[plan.path] = server
@@ -282,6 +285,7 @@ class _LlamaCppPlan:
     path: Path
     context_size: int
     parallel: int
+    threads: int | None
 
 
 def _weights(spec: ModelSpec) -> Path:
@@ -300,12 +304,15 @@ def _plan_llamacpp_servers(specs: Sequence[ModelSpec]) -> dict[Path, _LlamaCppPl
             path=path,
             context_size=_agree(users, "context_size") or _CONTEXT_SIZE,
             parallel=_agree(users, "parallel") or _PARALLEL,
+            threads=_agree(users, "threads"),
         )
         for path, users in sharing.items()
     }
 
 
-def _agree(users: Sequence[ModelSpec], setting: Literal["context_size", "parallel"]) -> int | None:
+def _agree(
+    users: Sequence[ModelSpec], setting: Literal["context_size", "parallel", "threads"]
+) -> int | None:
     """The one value that the users of a server ask for, `None` if none of them does."""
     asked = {spec.name: value for spec in users if (value := getattr(spec, setting)) is not None}
     if len(set(asked.values())) > 1:

@@ -29,6 +29,7 @@ _KEY_REMEDY = (
 _EXTRAS: dict[str, tuple[BackendName, ...]] = {
     "context_size": ("llamacpp",),
     "parallel": ("llamacpp",),
+    "threads": ("llamacpp",),
     "vllm_args": ("vllm",),
     "tokens_per_second": ("recorded",),
     "time_to_first_token": ("recorded",),
@@ -160,6 +161,11 @@ class ModelSpec(BaseModel):
     )
     parallel: int | None = Field(
         default=None, ge=1, le=64, description="llamacpp: conversations served at once; 4 if unset."
+    )
+    threads: int | None = Field(
+        default=None,
+        ge=1,
+        description="llamacpp: threads that compute; one fewer than the cores if unset.",
     )
     vllm_args: tuple[str, ...] = Field(
         default=(), description="vllm: further arguments of `vllm serve`."
