@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
+from collections.abc import AsyncGenerator  # noqa: TC003  Gradio reads the handlers' hints
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -34,10 +35,10 @@ from arena.web.battle_render import (
     side_note,
     status_line,
 )
-from arena.web.layout import page_header
+from arena.web.layout import html_part, page_header
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from arena.conductor import Conductor
     from arena.views import BattleView
@@ -94,7 +95,7 @@ class BattlePage:
         self.blocks = gr.Blocks(title=title, analytics_enabled=False, fill_width=True)
         with self.blocks:
             header = page_header(texts, title=title, language=language, active="arena")
-            gr.HTML(header, elem_id="site")
+            html_part(header, elem_id="site")
             self._parts = lay_out(texts, known_prompts=conductor.known_prompts)
             self._connect()
 

@@ -9,6 +9,7 @@ import gradio as gr
 
 from arena.battles import Outcome, Side
 from arena.web.battle_render import VOTE_KEYS, status_line
+from arena.web.layout import html_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,8 +75,8 @@ def lay_out(texts: Texts, *, known_prompts: Sequence[str] | None) -> Parts:
             where any prompt will do.
     """
     words = texts["battle"]
-    how = gr.HTML(_how_it_works(texts), elem_id="how")
-    status = gr.HTML(status_line(texts, None), elem_id="battle-status")
+    how = html_part(_how_it_works(texts), elem_id="how")
+    status = html_part(status_line(texts, None), elem_id="battle-status")
     with gr.Row(elem_id="panels"):
         a, b = (_lay_out_panel(texts, side) for side in Side)
     with gr.Row(elem_id="votes") as votes_row:
@@ -83,8 +84,8 @@ def lay_out(texts: Texts, *, known_prompts: Sequence[str] | None) -> Parts:
             outcome: gr.Button(words[key], interactive=False, elem_id=f"vote-{number}")
             for number, (outcome, key) in enumerate(VOTE_KEYS.items(), start=1)
         }
-    reveal = gr.HTML(elem_id="reveal")
-    notice = gr.HTML(elem_id="notice")
+    reveal = html_part(elem_id="reveal")
+    notice = html_part(elem_id="notice")
     with gr.Row(elem_id="ask"):
         prompt = gr.Textbox(
             label=words["prompt_label"],
@@ -93,7 +94,6 @@ def lay_out(texts: Texts, *, known_prompts: Sequence[str] | None) -> Parts:
             container=False,
             lines=1,
             max_lines=6,
-            autofocus=True,
             elem_id="prompt",
             scale=1,
         )
@@ -105,7 +105,7 @@ def lay_out(texts: Texts, *, known_prompts: Sequence[str] | None) -> Parts:
         )
         retry = gr.Button(words["retry"], elem_id="retry", size="sm", visible=False)
         new = gr.Button(words["new"], elem_id="new-battle", size="sm", interactive=False)
-        gr.HTML(f'<p class="keys-hint">{words["keys_hint"]}</p>', elem_id="keys-hint")
+        html_part(f'<p class="keys-hint">{words["keys_hint"]}</p>', elem_id="keys-hint")
     if known_prompts is not None:
         _offer(known_prompts, prompt, title=words["recorded_title"])
     return Parts(
@@ -137,7 +137,7 @@ def _how_it_works(texts: Texts) -> str:
 def _lay_out_panel(texts: Texts, side: Side) -> Panel:
     words = texts["battle"]
     with gr.Column(elem_classes="panel-column", min_width=280):
-        gr.HTML(f'<h2 class="panel-title">{words[f"model_{side}"]}</h2>')
+        html_part(f'<h2 class="panel-title">{words[f"model_{side}"]}</h2>')
         chat = gr.Chatbot(
             show_label=False,
             container=False,
@@ -149,10 +149,11 @@ def _lay_out_panel(texts: Texts, side: Side) -> Panel:
             allow_tags=False,
             feedback_options=None,
             buttons=["copy"],
+            autoscroll=False,
             layout="bubble",
             group_consecutive_messages=False,
         )
-        note = gr.HTML(elem_classes="side-note-box")
+        note = html_part(elem_classes="side-note-box")
     return Panel(chat=chat, note=note)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import gradio as gr
 
 from arena.web.texts import LANGUAGES
 
@@ -12,6 +15,13 @@ if TYPE_CHECKING:
     from arena.web.texts import Texts
 
 HERE = Path(__file__).parent
+
+
+def html_part(
+    value: str = "", *, elem_id: str | None = None, elem_classes: str | None = None
+) -> gr.HTML:
+    """A piece of our own HTML, styled by our own sheets only."""
+    return gr.HTML(value, elem_id=elem_id, elem_classes=elem_classes, apply_default_css=False)
 
 
 def page_header(texts: Texts, *, title: str, language: str, active: str) -> str:
@@ -46,33 +56,48 @@ def page_header(texts: Texts, *, title: str, language: str, active: str) -> str:
 
 
 def page_head(texts: Texts, *, title: str) -> str:
-    """Metadata and the pages' script; names nothing but the arena itself."""
+    """Metadata and script of every page; names nothing but the arena itself.
+
+    They go into the document itself, not through Gradio's settings, which add them only
+    once its own script has run.
+    """
     description = escape(texts["battle"]["description"])
+    name = escape(title)
     script = (HERE / "page.js").read_text(encoding="utf-8")
+    icon = quote(
+        _mark("#14786c", "#fff").replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"')
+    )
     return (
+        f"<title>{name}</title>"
+        f'<link rel="icon" href="data:image/svg+xml,{icon}">'
         f'<meta name="description" content="{description}">'
-        f'<meta property="og:title" content="{escape(title)}">'
+        f'<meta property="og:title" content="{name}">'
         f'<meta property="og:description" content="{description}">'
         f"<script>{script}</script>"
     )
 
 
 def page_styles() -> str:
-    """The style sheets beside this module, in the order of their names."""
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*.css")))
+    """The style sheets beside this module, for the beginning of the body.
+
+    Gradio adds its own sheets to the head while the page loads; what stands in the body
+    comes after them and so wins without being shouted.
+    """
+    sheets = sorted(HERE.glob("*.css"))
+    return f"<style>{''.join(sheet.read_text(encoding='utf-8') for sheet in sheets)}</style>"
 
 
 def _current(active: object) -> str:
     return ' aria-current="page"' if active else ""
 
 
-def _mark() -> str:
+def _mark(ink: str = "currentColor", paper: str = "var(--site-paper)") -> str:
     """Two answers side by side, the left one ticked."""
     return (
         '<svg viewBox="0 0 28 28" width="26" height="26" aria-hidden="true">'
-        '<rect x="2" y="5" width="11" height="18" rx="3" fill="currentColor"/>'
+        f'<rect x="2" y="5" width="11" height="18" rx="3" fill="{ink}"/>'
         '<rect x="16" y="6" width="10" height="16" rx="2.5" fill="none"'
-        ' stroke="currentColor" stroke-width="2"/>'
-        '<path d="M5 14l2 2.5L10.5 11" fill="none" stroke="var(--site-paper)" stroke-width="2"/>'
+        f' stroke="{ink}" stroke-width="2"/>'
+        f'<path d="M5 14l2 2.5L10.5 11" fill="none" stroke="{paper}" stroke-width="2"/>'
         "</svg>"
     )

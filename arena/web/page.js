@@ -44,7 +44,7 @@
   );
 
   // The address carries the battle's id, so that a reload or the other language finds it.
-  let shown = { battle: null, status: null };
+  let shown = { battle: "", status: null };
   const follow = () => {
     const status = find(".battle-status");
     if (!status) return;
@@ -58,9 +58,26 @@
       const other = find("#language-switch");
       if (other) other.search = url.search;
     }
-    const justVoted = shown.status === "ready" && name === "voted";
+    const before = shown.status;
     shown = { battle, status: name };
-    if (justVoted) window.setTimeout(() => find(".reveal")?.focus({ preventScroll: false }), 50);
+    if (name === "answering") startsAt = new Map();
+    if (before === "ready" && name === "voted") {
+      window.setTimeout(() => find(".reveal")?.focus(), 50);
+    }
+  };
+
+  // A new turn is shown from its prompt on, and then stays: text that moves while somebody
+  // reads cannot be compared.
+  let startsAt = new Map();
+  const showTurn = () => {
+    for (const id of ["panel-a", "panel-b"]) {
+      const log = document.querySelector(`#${id} [role=log]`);
+      const prompts = log?.querySelectorAll(".user-row");
+      if (!prompts?.length || startsAt.get(id) === prompts.length) continue;
+      startsAt.set(id, prompts.length);
+      const last = prompts[prompts.length - 1];
+      log.scrollTop += last.getBoundingClientRect().top - log.getBoundingClientRect().top - 12;
+    }
   };
 
   // Names for screen readers that Gradio gives no setting for.
@@ -69,7 +86,11 @@
       const panel = document.getElementById(id);
       const log = panel?.querySelector("[role=log]");
       const title = panel?.closest(".panel-column")?.querySelector(".panel-title");
-      if (log && title) log.setAttribute("aria-label", title.textContent);
+      if (!log || !title || log.getAttribute("aria-live") === "off") continue;
+      log.setAttribute("aria-label", title.textContent);
+      // Read out when complete (the status line says so), not word by word on both sides.
+      log.setAttribute("aria-live", "off");
+      log.setAttribute("tabindex", "0");
     }
     for (const key of "1234") find(`#vote-${key}`)?.setAttribute("aria-keyshortcuts", key);
   };
@@ -93,12 +114,19 @@
   const start = () => {
     applyTheme();
     new MutationObserver(applyTheme).observe(document.body, { attributeFilter: ["class"] });
-    new MutationObserver(() => {
+    let focused = false;
+    const refresh = () => {
       follow();
       label();
-    }).observe(document.body, { childList: true, subtree: true });
-    follow();
-    label();
+      showTurn();
+      const prompt = find("#prompt textarea");
+      if (prompt && !focused) {
+        focused = true;
+        if (window.matchMedia("(hover: hover)").matches) prompt.focus({ preventScroll: true });
+      }
+    };
+    new MutationObserver(refresh).observe(document.body, { childList: true, subtree: true });
+    refresh();
   };
   if (document.body) start();
   else document.addEventListener("DOMContentLoaded", start);

@@ -25,7 +25,6 @@ from arena.shipped import find_shipped_data
 from arena.store import open_store
 from arena.web.battle_page import BattlePage
 from arena.web.identity import VoterTokens
-from arena.web.layout import page_head, page_styles
 from arena.web.leaderboard_page import build_leaderboard_page, leaderboard_routes
 from arena.web.shell import PageShell
 from arena.web.texts import LANGUAGES, choose_language, load_texts
@@ -157,9 +156,14 @@ def build_app(arena: Arena) -> ASGIApp:
             ideas=ideas[texts["language"]["html"]],
         ).blocks
         # The longer path first: a mount takes everything below it.
-        _mount(app, board, path=f"/{language}/leaderboard", arena=arena, language=language)
-        _mount(app, battle, path=f"/{language}", arena=arena, language=language)
-    return PageShell(app, tokens=arena.tokens, secure_cookies=settings.server.secure_cookies)
+        _mount(app, board, path=f"/{language}/leaderboard")
+        _mount(app, battle, path=f"/{language}")
+    return PageShell(
+        app,
+        title=settings.arena.title,
+        tokens=arena.tokens,
+        secure_cookies=settings.server.secure_cookies,
+    )
 
 
 def known_prompts(models: Mapping[str, ChatModel]) -> tuple[str, ...] | None:
@@ -178,7 +182,7 @@ def known_prompts(models: Mapping[str, ChatModel]) -> tuple[str, ...] | None:
     return tuple(prompt for prompt in limited[0] if prompt in shared)
 
 
-def _mount(app: FastAPI, blocks: gr.Blocks, *, path: str, arena: Arena, language: str) -> None:
+def _mount(app: FastAPI, blocks: gr.Blocks, *, path: str) -> None:
     # `launch` has a parameter for it, mounting has not; `queue` takes it over.
     blocks.max_threads = _WORKER_SLOTS
     blocks.queue(max_size=_QUEUE_LENGTH, default_concurrency_limit=100, api_open=False)
@@ -192,8 +196,6 @@ def _mount(app: FastAPI, blocks: gr.Blocks, *, path: str, arena: Arena, language
         ssr_mode=False,
         mcp_server=False,
         theme=build_theme(),
-        css=page_styles(),
-        head=page_head(load_texts(language), title=arena.settings.arena.title),
     )
 
 

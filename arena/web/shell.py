@@ -10,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 
 from arena.web.identity import COOKIE, COOKIE_SECONDS
+from arena.web.layout import page_head, page_styles
 from arena.web.texts import LANGUAGES, load_texts
 
 if TYPE_CHECKING:
@@ -32,8 +33,13 @@ POLICY = (
     "form-action 'self'; "
     "frame-ancestors 'none'"
 )
-# Gradio's template advertises Gradio (and names its site) to link previews.
-_FOREIGN_META = re.compile(rb'<meta\s+(?:property|name)="(?:og|twitter):[^>]*?/>', re.DOTALL)
+# Gradio's template advertises Gradio (and names its site) to link previews, and asks for a
+# manifest that only its own server has.
+_FOREIGN = re.compile(
+    rb'<meta\s+(?:property|name)="(?:og|twitter):[^>]*?/>\s*|<link rel="manifest"[^>]*>\s*',
+    re.DOTALL,
+)
+_BODY = re.compile(rb"<body[^>]*>")
 _LANGUAGE_PATH = re.compile(rf"^/({'|'.join(LANGUAGES)})(?:/|$)")
 
 
@@ -42,12 +48,20 @@ class PageShell:
 
     Args:
         app: what it wraps.
+        title: the arena's.
         tokens: issues the voters' cookies.
         secure_cookies: send the cookie over HTTPS only, even where the proxy does not say so.
     """
 
-    def __init__(self, app: ASGIApp, *, tokens: VoterTokens, secure_cookies: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, *, title: str, tokens: VoterTokens, secure_cookies: bool
+    ) -> None:
         self._app = app
+        self._heads = {
+            language: page_head(load_texts(language), title=title).encode()
+            for language in LANGUAGES
+        }
+        self._styles = page_styles().encode()
         self._tokens = tokens
         self._secure_cookies = secure_cookies
 
@@ -58,6 +72,17 @@ class PageShell:
             return
         page = _Page(self, scope, send)
         await self._app(scope, receive, page.send)
+
+    def dress(self, document: bytes, *, path: str) -> bytes:
+        """A document with our head instead of the template's, in the language of its path."""
+        match = _LANGUAGE_PATH.match(path)
+        if match is None:
+            return document
+        code = load_texts(match.group(1))["language"]["html"]
+        head, end, body = document.partition(b"</head>")
+        head = _FOREIGN.sub(b"", head).replace(b'lang="en"', f'lang="{code}"'.encode(), 1)
+        body = _BODY.sub(lambda tag: tag.group() + self._styles, body, count=1)
+        return head + self._heads[match.group(1)] + end + body
 
     def cookie(self, scope: Scope) -> str | None:
         """A `Set-Cookie` value for a browser that has no valid voter token yet."""
@@ -100,21 +125,11 @@ class _Page:
             self._body += message.get("body", b"")
             if message.get("more_body", False):
                 return
-            body = dress(bytes(self._body), path=self._scope["path"])
+            body = self._shell.dress(bytes(self._body), path=self._scope["path"])
             MutableHeaders(scope=self._start)["content-length"] = str(len(body))
             await self._send(self._start)
             message = {"type": "http.response.body", "body": body}
         await self._send(message)
-
-
-def dress(document: bytes, *, path: str) -> bytes:
-    """Our head instead of the template's, in the language of the path."""
-    match = _LANGUAGE_PATH.match(path)
-    language = load_texts(match.group(1))["language"]["html"] if match else LANGUAGES[0]
-    document = document.replace(b'lang="en"', f'lang="{language}"'.encode(), 1)
-    ours = document.find(b'<meta name="description"')
-    head = document if ours < 0 else document[:ours]
-    return _FOREIGN_META.sub(b"", head) + document[len(head) :]
 
 
 def _secure(headers: MutableHeaders) -> None:
