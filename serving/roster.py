@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Self
@@ -163,10 +163,12 @@ class Roster:
         models, self._models = self._models, {}
         servers, self._servers = self._servers, []
         self._llamacpp_running = {}
-        for model in models.values():
-            await model.aclose()
-        for server in servers:
-            await server.aclose()
+        # The stack closes in reverse and goes on past one that fails.
+        async with AsyncExitStack() as stack:
+            for server in servers:
+                stack.push_async_callback(server.aclose)
+            for model in models.values():
+                stack.push_async_callback(model.aclose)
 
     async def __aenter__(self) -> Self:
         await self.start()

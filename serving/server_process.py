@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 _KEEPER = Path(__file__).with_name("keeper.py")
 _SECONDS_TO_STOP = 10.0
-_SECONDS_BETWEEN_LOOKS = 0.05
+# A small model is up within a second, a large one within minutes: look often at first.
+_SECONDS_BEFORE_A_LOOK = 0.05
+_SECONDS_BETWEEN_LOOKS = 1.0
 _LINES_QUOTED = 12
 
 
@@ -96,6 +98,7 @@ class ServerProcess:
 
     async def _wait_until_healthy(self, url: str, patience: float) -> None:
         deadline = time.monotonic() + patience
+        pause = _SECONDS_BEFORE_A_LOOK
         async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
             while time.monotonic() < deadline:
                 if self._process is None or self._process.poll() is not None:
@@ -103,7 +106,8 @@ class ServerProcess:
                 with contextlib.suppress(httpx.HTTPError):
                     if (await client.get(url)).status_code == httpx.codes.OK:
                         return
-                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+                await asyncio.sleep(pause)
+                pause = min(1.1 * pause, _SECONDS_BETWEEN_LOOKS)
         raise ModelUnreachable(
             f"{self._title} was not ready after {patience:g} s (raise `timeouts.startup` if it "
             f"needs longer): {self._tail()}"

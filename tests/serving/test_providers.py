@@ -32,6 +32,8 @@ from serving import (
     TextDelta,
     TimedOut,
 )
+from serving.openai_chat import OpenAIBackend
+from serving.sdk import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -174,6 +176,33 @@ async def test_a_request_tells_nothing_about_this_machine_and_its_accounts(
     headers = provider.requests[0].headers
     assert [name for name in headers if name.startswith("x-stainless")] == []
     assert [name for name in headers if "private-value" in headers[name]] == []
+
+
+async def test_no_proxy_comes_between_this_machine_and_itself(
+    api: Api, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert (await complete(await ask(api.good))).text == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("url", "field"),
+    [(None, "max_completion_tokens"), ("http://localhost:1/v1", "max_tokens")],
+)
+async def test_the_limit_on_tokens_is_called_as_the_server_wants_it(
+    url: str | None, field: str
+) -> None:
+    backend = OpenAIBackend(Endpoint(name="it", model="m", base_url=url))
+    request = backend._request([Message("user", "hi")], Sampling(max_tokens=5))
+    await backend.aclose()
+    assert {name: value for name, value in request.items() if "max" in name} == {field: 5}
+
+
+@pytest.mark.parametrize("api", ["openai"], indirect=True)
+async def test_vllm_elsewhere_is_an_openai_server(api: Api, ask: Ask) -> None:
+    assert (await complete(await ask(api.good, backend="vllm"))).text == "Hello"
 
 
 STATUSES = [
