@@ -12,7 +12,7 @@ import gradio as gr
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
-from arena.web.layout import page_header
+from arena.web.layout import html_part, page_header
 from arena.web.leaderboard_plots import render_heat_maps, render_intervals
 from arena.web.leaderboard_table import (
     render_empty,
@@ -64,7 +64,7 @@ def build_leaderboard_page(
     blocks = gr.Blocks(title=page_title, analytics_enabled=False, fill_width=True)
     with blocks:
         header = page_header(texts, title=title, language=language, active="leaderboard")
-        gr.HTML(header, elem_id="site")
+        html_part(header, elem_id="site")
         board = gr.HTML(
             elem_id="board",
             apply_default_css=False,

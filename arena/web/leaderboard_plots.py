@@ -146,7 +146,8 @@ def _heat_map(
     title = say(words[f"{kind}_title"])
     return (
         f'<section><h2>{title}</h2><div class="board-scroll" data-keep="{kind}" role="region"'
-        f' tabindex="0" aria-label="{title}"><table class="board-heat board-heat-{kind}">'
+        f' tabindex="0" aria-label="{title}"><table class="board-heat board-heat-{kind}"'
+        f' aria-label="{title}">'
         f"<thead><tr><td></td>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
         f'<p class="board-note">{say(words[f"{kind}_note"])}</p></section>'
     )
