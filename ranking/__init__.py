@@ -1,5 +1,6 @@
 """Statistics of pairwise preference: arrays and tables in, frozen results out."""
 
+from ranking.boards import Board, compute_boards
 from ranking.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.comparisons import OUTCOMES, Comparisons
 from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError
@@ -13,6 +14,7 @@ from ranking.intervals import (
 from ranking.leaderboard import Coefficient, Leaderboard, compute_leaderboard
 from ranking.paired import PairedFit, fit_paired
 from ranking.ranks import compute_rank_ranges, compute_ranks
+from ranking.readers import Reading, read_votes
 from ranking.rows import Rows
 from ranking.tables import Entry
 from ranking.votes import Group, Votes
@@ -20,6 +22,7 @@ from ranking.weights import DesignWeights, compute_design_weights
 
 __all__ = [
     "OUTCOMES",
+    "Board",
     "BradleyTerryFit",
     "Coefficient",
     "Comparisons",
@@ -34,9 +37,11 @@ __all__ = [
     "PairedFit",
     "PairedIntervals",
     "RankingError",
+    "Reading",
     "Rows",
     "Votes",
     "bootstrap_intervals",
+    "compute_boards",
     "compute_design_weights",
     "compute_leaderboard",
     "compute_rank_ranges",
@@ -44,5 +49,6 @@ __all__ = [
     "fit_bradley_terry",
     "fit_paired",
     "paired_intervals",
+    "read_votes",
     "sandwich_intervals",
 ]

@@ -11,6 +11,7 @@ from ranking.errors import RankingError
 from ranking.intervals import (
     BootstrapKind,
     Intervals,
+    PairedIntervals,
     bootstrap_intervals,
     paired_intervals,
     sandwich_intervals,
@@ -27,6 +28,7 @@ from ranking.tables import (
     order_models,
 )
 from ranking.threads import one_blas_thread
+from ranking.weights import Weighting, apply_weighting
 
 if TYPE_CHECKING:
     from ranking.likelihoods import TieModel
@@ -127,6 +129,7 @@ def compute_leaderboard(
     bootstrap: BootstrapKind = "percentile",
     cluster: bool = False,
     covariates: bool = False,
+    weights: Weighting = "given",
     level: float = 0.95,
     prior: float | None = DEFAULT_PRIOR,
     both_bad: BothBad = "tie",
@@ -137,14 +140,15 @@ def compute_leaderboard(
     """Fit, intervals, ranks and counts of one set of votes.
 
     Args:
-        votes: Counts, or single votes where weights, voters or covariates matter. Weights
-            are used whenever the votes have them.
+        votes: Counts, or single votes where weights, voters or covariates matter.
         model: How ties are read: halves, Davidson's or Rao and Kupper's model.
         interval: "bootstrap" or "sandwich".
         replicates: Of the bootstrap.
         bootstrap: "percentile" or "pivot".
         cluster: Sum or resample by voter: votes of one person are not independent.
         covariates: Adjust strengths for the votes' covariates (style, home side).
+        weights: "given" (those of the votes, if any), "uniform", or "design" (inverse draw
+            probability: strengths as if every pair had been drawn alike).
         level: Confidence level of every interval.
         prior: Standard deviation of the Gaussian prior (log-odds); None for none.
         both_bad: "tie" counts both-bad votes as ties, "drop" leaves them out of strengths.
@@ -161,51 +165,55 @@ def compute_leaderboard(
         raise RankingError(f"interval must be 'bootstrap' or 'sandwich', not {interval!r}")
     if model not in _TIE_MODELS:
         raise RankingError(f"model must be one of {list(_TIE_MODELS)}, not {model!r}")
-    counts = votes if isinstance(votes, Comparisons) else votes.count()
+    resampled = interval == "bootstrap"
     method: dict[str, Any] = {
         "model": model,
         "interval": interval,
-        "replicates": replicates if interval == "bootstrap" else None,
-        "bootstrap": bootstrap if interval == "bootstrap" else None,
+        "replicates": replicates if resampled else None,
+        "bootstrap": bootstrap if resampled else None,
         "cluster": cluster,
         "covariates": covariates,
+        "weights": weights,
         "level": level,
         "prior": prior,
         "both_bad": both_bad,
         "seed": seed,
         "anchor": list(anchor) if anchor else None,
     }
+    if not isinstance(votes, Comparisons):
+        votes = apply_weighting(votes, weights)
+    counts = votes if isinstance(votes, Comparisons) else votes.count()
     weighted = not isinstance(votes, Comparisons) and votes.weight is not None
     if model == "bradley-terry" and not (cluster or covariates or weighted):
         fit = fit_bradley_terry(counts, prior=prior, both_bad=both_bad)
-        if interval == "sandwich":
-            spread = sandwich_intervals(counts, fit, level=level, both_bad=both_bad, seed=seed)
-        else:
+        if resampled:
             spread = bootstrap_intervals(
                 counts, fit, replicates=replicates, level=level, kind=bootstrap,
                 both_bad=both_bad, seed=seed, threads=threads,
             )  # fmt: skip
+        else:
+            spread = sandwich_intervals(counts, fit, level=level, both_bad=both_bad, seed=seed)
         return _assemble(counts, fit, spread, method, anchor=anchor)
     rows = _make_rows(votes, both_bad=both_bad, cluster=cluster, covariates=covariates)
     paired = fit_paired(rows, tie_model=_TIE_MODELS[model], prior=prior)
     both = paired_intervals(
-        paired,
-        replicates=replicates if interval == "bootstrap" else None,
-        level=level,
-        kind=bootstrap,
-        seed=seed,
-        threads=threads,
-    )
+        paired, replicates=replicates if resampled else None, level=level, kind=bootstrap,
+        seed=seed, threads=threads,
+    )  # fmt: skip
     method["effective_votes"] = rows.effective_votes
-    names = [*paired.names, *(["log tie parameter"] if paired.fits_ties else [])]
-    size = len(paired.models)
-    columns = (names, paired.parameters[size:], both.lower[size:], both.upper[size:])
-    coefficients = tuple(
+    return _assemble(
+        counts, paired, both.strengths, method, anchor=anchor,
+        coefficients=_list_coefficients(paired, both),
+    )  # fmt: skip
+
+
+def _list_coefficients(fit: PairedFit, spread: PairedIntervals) -> tuple[Coefficient, ...]:
+    names = [*fit.names, *(["log tie parameter"] if fit.fits_ties else [])]
+    size = len(fit.models)
+    columns = (names, fit.parameters[size:], spread.lower[size:], spread.upper[size:])
+    return tuple(
         Coefficient(name, float(estimate), float(lower), float(upper))
         for name, estimate, lower, upper in zip(*columns, strict=True)
-    )
-    return _assemble(
-        counts, paired, both.strengths, method, anchor=anchor, coefficients=coefficients
     )
 
 

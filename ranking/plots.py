@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ranking.errors import RankingError
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from ranking.diagnostics import Calibration, Drift
     from ranking.leaderboard import Leaderboard
 
 _ROW_HEIGHT = 26
@@ -70,6 +76,106 @@ def plot_battle_counts(board: Leaderboard) -> go.Figure:
         number_format="d",
         scale={"colorscale": "Blues", "zmin": 0},
     )
+
+
+def plot_rank_ranges(board: Leaderboard) -> go.Figure:
+    """The ranks each model may have, all at once at the board's level."""
+    import plotly.graph_objects as go
+
+    entries = board.entries[::-1]
+    level = f"{board.method.get('level', 0.95):.0%}"
+    figure = go.Figure(
+        go.Scatter(
+            x=[e.rank for e in entries],
+            y=[e.model for e in entries],
+            mode="markers",
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [e.rank_upper - e.rank for e in entries],
+                "arrayminus": [e.rank - e.rank_lower for e in entries],
+            },
+            customdata=[[e.rank_lower, e.rank_upper] for e in entries],
+            hovertemplate="%{y}<br>rank %{x}, between %{customdata[0]} and %{customdata[1]}"
+            "<extra></extra>",
+        )
+    )
+    figure.update_layout(
+        title=f"With {level} confidence every model's rank lies in its range",
+        xaxis={"title": "rank", "rangemode": "tozero"},
+        height=140 + _ROW_HEIGHT * len(entries),
+        showlegend=False,
+    )
+    return figure
+
+
+def plot_calibration(calibration: Calibration) -> go.Figure:
+    """Observed against predicted win rates of held-out votes."""
+    import plotly.graph_objects as go
+
+    curve = calibration.curve
+    largest = max(b.votes for b in curve)
+    figure = go.Figure(
+        [
+            go.Scatter(x=[0, 1], y=[0, 1], mode="lines", line={"dash": "dot"}, hoverinfo="skip"),
+            go.Scatter(
+                x=[b.predicted for b in curve],
+                y=[b.observed for b in curve],
+                mode="markers+lines",
+                marker={"size": [6 + 18 * (b.votes / largest) ** 0.5 for b in curve]},
+                customdata=[b.votes for b in curve],
+                hovertemplate="predicted %{x:.0%}, observed %{y:.0%} of %{customdata} votes"
+                "<extra></extra>",
+            ),
+        ]
+    )
+    error = calibration.bradley_terry.calibration_error
+    figure.update_layout(
+        title=f"Calibration on {calibration.votes} held-out votes, error {error:.1%}",
+        xaxis={"title": "predicted chance that the left answer wins", "range": [0, 1]},
+        yaxis={"title": "share that did", "range": [0, 1]},
+        showlegend=False,
+    )
+    return figure
+
+
+def plot_drift(drift: Drift) -> go.Figure:
+    """Each model's strength by window of time, with standard errors."""
+    import plotly.graph_objects as go
+
+    windows = [f"{i + 1}" for i in range(len(drift.strengths))]
+    traces = [
+        go.Scatter(
+            name=name,
+            x=windows,
+            y=_blank_missing(drift.strengths[:, column].tolist()),
+            error_y={"array": _blank_missing(drift.standard_errors[:, column].tolist())},
+            mode="lines+markers",
+        )
+        for column, name in enumerate(drift.models)
+    ]
+    figure = go.Figure(traces)
+    figure.update_layout(
+        title="Strength by window of time, with standard errors",
+        xaxis_title="window",
+        yaxis_title="strength, log-odds",
+    )
+    return figure
+
+
+def save_picture(figure: go.Figure, path: str | Path) -> None:
+    """Write a figure as .html, .png, .svg or .pdf; the last three need kaleido."""
+    target = Path(path)
+    if target.suffix == ".html":
+        figure.write_html(target, include_plotlyjs=True)
+        return
+    if find_spec("kaleido") is None:
+        raise RankingError(f"{target.suffix} files need kaleido: pip install kaleido")
+    figure.write_image(target)
+
+
+def _blank_missing(values: list[float]) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values]
 
 
 def _heat_map(

@@ -59,6 +59,7 @@ class Votes:
         model_b: Index of the right model, shape (votes,).
         outcome: Index into `OUTCOMES`, shape (votes,).
         weight: Weight of each vote, or None for 1 each.
+        draw_probability: Chance the matchmaker gave each vote's pair, or None.
         voter: Who voted, or None.
         covariates: Left minus right, shape (votes, k).
         covariate_names: Of the k covariates.
@@ -71,6 +72,7 @@ class Votes:
     model_b: NDArray[np.int32]
     outcome: NDArray[np.int8]
     weight: Floats | None = None
+    draw_probability: Floats | None = None
     voter: Group | None = None
     covariates: Floats | None = None
     covariate_names: tuple[str, ...] = ()
@@ -88,6 +90,7 @@ class Votes:
         outcome: Sequence[Any] | NDArray[Any],
         *,
         weight: ArrayLike | None = None,
+        draw_probability: ArrayLike | None = None,
         voter: Sequence[Any] | NDArray[Any] | None = None,
         covariates: Mapping[str, ArrayLike] | None = None,
         groups: Mapping[str, Sequence[Any] | NDArray[Any]] | None = None,
@@ -115,6 +118,9 @@ class Votes:
             model_b=b,
             outcome=encode_outcomes(outcome),
             weight=None if weight is None else _read_numbers("weight", weight, least=0.0),
+            draw_probability=None
+            if draw_probability is None
+            else _read_numbers("draw probability", draw_probability, least=0.0),
             voter=voters,
             covariates=np.stack(list(z.values()), axis=1) if z else None,
             covariate_names=tuple(z),
@@ -133,6 +139,7 @@ class Votes:
         model_b: str = "model_b",
         outcome: str = "winner",
         weight: str | None = None,
+        draw_probability: str | None = None,
         voter: str | None = None,
         covariates: Sequence[str] = (),
         groups: Sequence[str] = (),
@@ -143,7 +150,8 @@ class Votes:
         Raises:
             InvalidVote: As `from_columns`; a missing column is named.
         """
-        optional = [name for name in (weight, voter, time) if name is not None]
+        numbers = (weight, draw_probability, voter, time)
+        optional = [name for name in numbers if name is not None]
         for name in (model_a, model_b, outcome, *optional, *covariates, *groups):
             if name not in frame.columns:
                 raise InvalidVote(
@@ -154,6 +162,9 @@ class Votes:
             frame[model_b].array,
             frame[outcome].array,
             weight=None if weight is None else frame[weight].to_numpy(),
+            draw_probability=None
+            if draw_probability is None
+            else frame[draw_probability].to_numpy(),
             voter=None if voter is None else frame[voter].array,
             covariates={name: frame[name].to_numpy() for name in covariates},
             groups={name: frame[name].array for name in groups},
@@ -167,11 +178,24 @@ class Votes:
             model_a=self.model_a[keep],
             model_b=self.model_b[keep],
             outcome=self.outcome[keep],
-            weight=None if self.weight is None else self.weight[keep],
+            weight=_take(self.weight, keep),
+            draw_probability=_take(self.draw_probability, keep),
             voter=None if self.voter is None else self.voter.select(keep),
-            covariates=None if self.covariates is None else self.covariates[keep],
+            covariates=_take(self.covariates, keep),
             groups={name: group.select(keep) for name, group in self.groups.items()},
-            time=None if self.time is None else self.time[keep],
+            time=_take(self.time, keep),
+        )
+
+    def drop_absent_models(self) -> Votes:
+        """The same votes over only those models that have any."""
+        seen = np.zeros(len(self.models), dtype=bool)
+        seen[self.model_a] = seen[self.model_b] = True
+        number = (np.cumsum(seen) - 1).astype(np.int32)
+        return replace(
+            self,
+            models=tuple(name for name, here in zip(self.models, seen, strict=True) if here),
+            model_a=number[self.model_a],
+            model_b=number[self.model_b],
         )
 
     def split(self, group: str) -> Iterator[tuple[str, Votes]]:
@@ -237,13 +261,18 @@ class Votes:
     def _check_lengths(self) -> None:
         columns = {
             "model_a": self.model_a, "model_b": self.model_b, "outcome": self.outcome,
-            "weight": self.weight, "covariates": self.covariates, "time": self.time,
+            "weight": self.weight, "draw_probability": self.draw_probability,
+            "covariates": self.covariates, "time": self.time,
             "voter": None if self.voter is None else self.voter.codes,
             **{name: group.codes for name, group in self.groups.items()},
         }  # fmt: skip
         lengths = {name: len(column) for name, column in columns.items() if column is not None}
         if len(set(lengths.values())) > 1:
             raise InvalidVote(f"columns of different lengths: {lengths}", value=lengths)
+
+
+def _take(column: Floats | None, keep: NDArray[Any]) -> Floats | None:
+    return None if column is None else column[keep]
 
 
 def _merge(parts: list[NDArray[Any]]) -> tuple[NDArray[np.intp], Floats]:

@@ -1,0 +1,140 @@
+"""Many boards over one pass of the votes: by category, language, voter kind, time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+import numpy as np
+
+from ranking.errors import RankingError
+from ranking.leaderboard import IntervalKind, Leaderboard, StrengthModel, compute_leaderboard
+from ranking.votes import Group, Votes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Unpack
+
+    from ranking.bradley_terry import BothBad
+    from ranking.intervals import BootstrapKind
+    from ranking.weights import Weighting
+
+Period = Literal["day", "week", "month", "year"]
+PERIODS: tuple[str, ...] = get_args(Period)
+
+MIN_VOTES = 100
+"""Fewer votes than this leave a board blank by default."""
+
+
+class BoardOptions(TypedDict, total=False):
+    """Options of `compute_leaderboard`."""
+
+    model: StrengthModel
+    interval: IntervalKind
+    replicates: int
+    bootstrap: BootstrapKind
+    cluster: bool
+    covariates: bool
+    weights: Weighting
+    level: float
+    prior: float | None
+    both_bad: BothBad
+    seed: int
+    anchor: tuple[str, float] | None
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class Board:
+    """One cell of a collection of boards.
+
+    Attributes:
+        group: What the votes were split by; "overall" for all of them.
+        label: Which part this is; "" for all of them.
+        votes: Votes in it.
+        board: The leaderboard, or None where there are too few votes.
+    """
+
+    group: str
+    label: str
+    votes: int
+    board: Leaderboard | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        board = None if self.board is None else self.board.to_dict()
+        return {"group": self.group, "label": self.label, "votes": self.votes, "board": board}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Board:
+        """Read what `to_dict` wrote."""
+        board = None if data["board"] is None else Leaderboard.from_dict(data["board"])
+        return cls(group=data["group"], label=data["label"], votes=data["votes"], board=board)
+
+
+def compute_boards(
+    votes: Votes,
+    *,
+    by: Sequence[str] = (),
+    min_votes: int = MIN_VOTES,
+    **options: Unpack[BoardOptions],
+) -> tuple[Board, ...]:
+    """The overall board, then one for each label of each group.
+
+    Args:
+        votes: All votes.
+        by: Names of groups of the votes; "day", "week", "month" and "year" split by time.
+        min_votes: A part with fewer votes gets no board: it is left blank, never guessed.
+        options: As for `compute_leaderboard`.
+
+    Raises:
+        RankingError: A group is unknown, or the votes have no times to split by.
+    """
+    parts = [("overall", "", votes)]
+    for group in by:
+        parts.extend((group, label, part) for label, part in _split(votes, group))
+    return tuple(
+        Board(
+            group=group,
+            label=label,
+            votes=len(part),
+            board=_compute_part(part, min_votes, options),
+        )
+        for group, label, part in parts
+    )
+
+
+def label_periods(votes: Votes, period: Period) -> Group:
+    """The calendar period (UTC) of each vote, such as 2024-08 or 2024-W33.
+
+    Raises:
+        RankingError: The votes have no times.
+    """
+    import pandas as pd
+
+    if votes.time is None:
+        raise RankingError(f"the votes have no times to split by {period}")
+    form = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}[period]
+    stamps = pd.to_datetime(votes.time, unit="s", utc=True)
+    return Group.from_column(np.asarray(stamps.strftime(form), dtype=object))
+
+
+def _split(votes: Votes, group: str) -> Iterator[tuple[str, Votes]]:
+    if group in votes.groups:
+        return votes.split(group)
+    if group in PERIODS:
+        labelled = replace(votes, groups={group: label_periods(votes, group)})  # type: ignore[arg-type]
+        return labelled.split(group)
+    known = sorted([*votes.groups, *PERIODS])
+    raise RankingError(f"no group {group!r} to split by; known are {known}")
+
+
+def _compute_part(part: Votes, min_votes: int, options: BoardOptions) -> Leaderboard | None:
+    if len(part) < max(min_votes, 1):
+        return None
+    anchor = options.get("anchor")
+    present = part.drop_absent_models()
+    if anchor is not None and anchor[0] not in present.models:
+        # The anchor has no votes here: better no shift than no board.
+        options = {**options, "anchor": None}
+    return compute_leaderboard(present, **options)

@@ -1,0 +1,80 @@
+"""How an answer looks, as covariates that strengths can be adjusted for.
+
+Style control after Chiang et al. and LMSYS (2024): logit P = ξ_a − ξ_b + γ·z with z the
+difference (x_a − x_b) / (x_a + x_b) of a length or a count of Markdown elements, scaled
+to standard deviation 1. It is not centred, so that z = 0 means alike.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ranking.errors import InvalidVote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
+_OPEN_FENCE = re.compile(r"^ {0,3}(```|~~~).*\Z", re.MULTILINE | re.DOTALL)
+_HEADER = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
+_LIST_ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S", re.MULTILINE)
+_BOLD = re.compile(r"\*\*(?=\S)[^*\n]+?\*\*|__(?=\S)[^_\n]+?__")
+
+
+class Markdown(NamedTuple):
+    """Markdown elements in a text."""
+
+    headers: int
+    bold: int
+    lists: int
+
+
+def count_markdown(text: str) -> Markdown:
+    """Headers, bold spans and list items outside code blocks."""
+    prose = _OPEN_FENCE.sub("", _FENCE.sub("", text))
+    return Markdown(
+        headers=len(_HEADER.findall(prose)),
+        bold=len(_BOLD.findall(prose)),
+        lists=len(_LIST_ITEM.findall(prose)),
+    )
+
+
+def compare_style(
+    left: Mapping[str, ArrayLike], right: Mapping[str, ArrayLike]
+) -> dict[str, Floats]:
+    """Standardised relative differences of features of the left and right answers.
+
+    Args:
+        left: Feature name to non-negative amounts (tokens, headers, …), shape (votes,).
+        right: The same features of the right answers.
+
+    Returns:
+        z per feature, 0 where both amounts are 0; ready for `Votes.from_columns`.
+
+    Raises:
+        InvalidVote: A feature is missing on one side, negative or not finite.
+    """
+    if set(left) != set(right):
+        odd = sorted(set(left) ^ set(right))
+        raise InvalidVote(f"features on one side only: {odd}", value=odd)
+    return {name: _standardise(name, left[name], right[name]) for name in left}
+
+
+def _standardise(name: str, left: ArrayLike, right: ArrayLike) -> Floats:
+    a, b = np.asarray(left, dtype=float), np.asarray(right, dtype=float)
+    wrong = np.flatnonzero(~(np.isfinite(a) & np.isfinite(b) & (a >= 0) & (b >= 0)))
+    if wrong.size:
+        row = int(wrong[0])
+        value = (float(a[row]), float(b[row]))
+        raise InvalidVote(f"{name} {value} must be amounts ≥ 0", row=row, value=value)
+    total = a + b
+    z = np.divide(a - b, total, out=np.zeros_like(total), where=total > 0)
+    spread = z.std()
+    return np.asarray(z / spread if spread > 0 else z)
