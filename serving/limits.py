@@ -138,11 +138,6 @@ class LimitedModel:
         """What people may read about it."""
         return self._card
 
-    @property
-    def backend(self) -> Backend:
-        """The back end it asks."""
-        return self._backend
-
     async def aclose(self) -> None:
         """Releases the back end's connections."""
         await self._backend.aclose()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
 from misbehaving_provider import Provider
+from played_apis import KEY, Api, Ask, spec_for
 
-from serving import LlamaCppServer
+from serving import LlamaCppServer, Roster
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+    from misbehaving_provider import Behaviour
+
+    from serving import ChatModel
 
 
 @pytest.fixture
@@ -23,6 +29,26 @@ async def provider() -> AsyncIterator[Provider]:
     yield it
     server.close()
     await server.wait_closed()
+
+
+@pytest.fixture(params=("openai", "anthropic"))
+def api(request: pytest.FixtureRequest) -> Api:
+    return Api(request.param)
+
+
+@pytest.fixture
+async def ask(api: Api, provider: Provider) -> AsyncIterator[Ask]:
+    """Makes the model of the API at hand, over the provider."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def make(*script: Behaviour, url: str | None = None, **fields: object) -> ChatModel:
+            provider.script = list(script)
+            spec = spec_for(api, url or provider.root_url, **fields)
+            roster = Roster([spec], environ={"IT_KEY": KEY})
+            await stack.enter_async_context(roster)
+            return roster.models["it"]
+
+        yield make
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,7 @@ class Scripted:
 
 
 END = End(finish_reason="stop", prompt_tokens=3, completion_tokens=2, model_id="m-1")
-GOOD = [TextDelta("a"), TextDelta("b"), END]
+GOOD: list[Step] = [TextDelta("a"), TextDelta("b"), END]
 
 
 def limited(backend: Scripted, **limits: float) -> LimitedModel:

@@ -187,7 +187,7 @@ async def test_models_of_one_file_share_one_server(model_file: Path, tmp_path: P
     ]
     assert {report.model_id for report in reports} == {server.model_id}
     assert all(report.time_to_first_token for report in reports)
-    assert roster.servers == ()
+    assert not roster.servers
 
 
 async def test_a_damaged_file_is_quoted_from_the_servers_log(tmp_path: Path) -> None:
