@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from board_votes import NOW, cast, cast_many, register
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import create_engine, func, insert, select, text, update
 
 import arena
 from arena import boards as boards_module
@@ -277,6 +277,7 @@ async def test_the_loop_keeps_fresh_and_survives_a_failure(
     assert "the disk is gone" in caplog.text
 
 
+@pytest.mark.slow
 def test_refreshing_200_000_votes_costs_little_more_than_counting_them(store: Store) -> None:
     """Measured here: 1.3 times the bare GROUP BY; the bound leaves room for a busy machine."""
     cast_many(store, NAMES, 200_000)
@@ -290,3 +291,25 @@ def test_refreshing_200_000_votes_costs_little_more_than_counting_them(store: St
     assert boards.latest() is not None
     assert refreshed <= 20 * counted
     print(f"refresh / GROUP BY = {refreshed / counted:.2f} ({counted:.3f} s)")
+
+
+@pytest.mark.postgres
+def test_boards_on_postgresql_agree_with_those_on_sqlite(store: Store, postgres_url: str) -> None:
+    server = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    with server.connect() as connection:
+        connection.execute(text("CREATE DATABASE boards"))  # other tests have the default one
+    server.dispose()
+    other = open_store(postgres_url.rpartition("/")[0] + "/boards")
+    register(other, NAMES)
+    boards = []
+    for each in (store, other):
+        cast_many(each, NAMES, 300)
+        made = make_boards(each)
+        made.refresh()
+        boards.append(make_boards(each).latest())  # read back as a restarted process would
+    other.close()
+    on_sqlite, on_postgresql = boards
+    assert on_sqlite is not None
+    assert on_postgresql is not None
+    assert on_postgresql.leaderboard == on_sqlite.leaderboard
+    assert on_postgresql.settings == on_sqlite.settings

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-import shutil
 import string
 import threading
 from contextlib import asynccontextmanager
@@ -356,7 +355,7 @@ def site(store: Store) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(chromium: str) -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     quiet = (
@@ -364,11 +363,9 @@ def browser() -> Iterator[Browser]:
         " --disable-sync --no-first-run"
     )
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=quiet.split()
-        )
-        yield chromium
-        chromium.close()
+        launched = playwright.chromium.launch(executable_path=chromium, args=quiet.split())
+        yield launched
+        launched.close()
 
 
 class Visit(Protocol):
