@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -192,10 +192,8 @@ class ModelSpec(BaseModel):
         ):
             shown["api_key_env"] = _REDACTED
         url = shown.get("base_url")
-        if isinstance(url, str) and "@" in url:
-            parts = urlsplit(url)
-            host = f"{_REDACTED}@{parts.netloc.rpartition('@')[2]}"
-            shown["base_url"] = urlunsplit(parts._replace(netloc=host))
+        if isinstance(url, str) and ("@" in url or "?" in url):
+            shown["base_url"] = _REDACTED
         return shown
 
     @field_validator("api_key_env")
@@ -210,16 +208,16 @@ class ModelSpec(BaseModel):
     def _check_url(cls, value: str | None) -> str | None:
         if value is None:
             return None
+        if value == _REDACTED:
+            raise ValueError(
+                "base_url holds a user name, a password or a query, which may be a key (so it is "
+                "not shown); put the key into an environment variable and name that in api_key_env"
+            )
         parts = urlsplit(value)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError(
                 f"base_url is {value!r}, which is no web address; "
                 "write it as http://localhost:11434/v1"
-            )
-        if parts.username is not None:
-            raise ValueError(
-                "base_url holds a user name or password; put the key into an environment "
-                "variable and name that in api_key_env"
             )
         return value
 

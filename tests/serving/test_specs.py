@@ -76,6 +76,8 @@ def test_every_setting_is_described(spec: type[BaseModel]) -> None:
         {"api_key_env": KEY, "price_input": -1},
         {"api_key_env": [KEY]},
         {"base_url": f"https://user:{KEY}@example.org/v1"},
+        {"base_url": f"https://example.org/v1?key={KEY}"},
+        {"base_url": f"{KEY}@example.org"},
     ],
 )
 def test_a_key_in_the_file_is_refused_and_not_shown(fields: dict[str, Any]) -> None:
