@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import AsyncGenerator  # noqa: TC003  Gradio reads the handlers' hints
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -27,18 +28,11 @@ from arena.battles import (
 )
 from arena.conductor import ArenaFull
 from arena.web.battle_parts import lay_out
-from arena.web.battle_render import (
-    chat_messages,
-    notice,
-    prompt_placeholder,
-    reveal_cards,
-    side_note,
-    status_line,
-)
+from arena.web.battle_render import battle_state, chat_messages, reveal_cards
 from arena.web.layout import html_part, page_header
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from arena.conductor import Conductor
     from arena.views import BattleView
@@ -47,8 +41,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Component → new value or changed component, as Gradio takes a part of an event's outputs.
-Updates = dict[Any, Any]
+# A battle whenever it has something new to show; `None` before the first prompt.
+Views = AsyncGenerator["BattleView | None"]
+# The conversations of both sides and the battle's state, as every event writes them.
+Updates = tuple[list[dict[str, str]], list[dict[str, str]], str]
 
 _NOTICES: dict[type[Exception], str] = {
     ArenaFull: "full",
@@ -62,7 +58,9 @@ _NOTICES: dict[type[Exception], str] = {
 _STREAMS = 2_000
 _OTHERS = 100
 _FOCUS_PROMPT = "() => { document.querySelector('#prompt textarea')?.focus(); }"
-_BATTLE_OF_ADDRESS = "() => [new URLSearchParams(window.location.search).get('battle') || '']"
+# What the browser knows of the battle, put in for the event's last input.
+_BATTLE_SHOWN = "document.querySelector('.battle-status')?.dataset.battle || ''"
+_BATTLE_OF_ADDRESS = "new URLSearchParams(window.location.search).get('battle') || ''"
 
 
 class BattlePage:
@@ -102,31 +100,43 @@ class BattlePage:
     def _connect(self) -> None:
         parts = self._parts
         common: dict[str, Any] = {
-            "outputs": parts.outputs(),
+            "outputs": [parts.chat_a, parts.chat_b, parts.state],
             "show_progress": "hidden",
             "api_visibility": "private",
         }
-        stream: dict[str, Any] = {**common, "concurrency_limit": _STREAMS}
-        single: dict[str, Any] = {**common, "concurrency_limit": _OTHERS}
-        battle_id = [parts.battle_id]
+        on_battle: dict[str, Any] = {
+            **common,
+            "inputs": [parts.battle_id],
+            "js": f"() => [{_BATTLE_SHOWN}]",
+        }
         streams = [
             gr.on(
                 [parts.send.click, parts.prompt.submit],
                 self._guarded(self._ask),
                 inputs=[parts.prompt, parts.battle_id],
-                **stream,
+                js=f"(prompt) => [prompt, {_BATTLE_SHOWN}]",
+                concurrency_limit=_STREAMS,
+                **common,
             ),
-            parts.regenerate.click(self._guarded(self._regenerate), inputs=battle_id, **stream),
-            parts.retry.click(self._guarded(self._retry), inputs=battle_id, **stream),
+            parts.regenerate.click(
+                self._guarded(self._regenerate), concurrency_limit=_STREAMS, **on_battle
+            ),
+            parts.retry.click(self._guarded(self._retry), concurrency_limit=_STREAMS, **on_battle),
             self.blocks.load(
-                self._guarded(self._restore), inputs=battle_id, js=_BATTLE_OF_ADDRESS, **stream
+                self._guarded(self._restore),
+                inputs=[parts.battle_id],
+                js=f"() => [{_BATTLE_OF_ADDRESS}]",
+                concurrency_limit=_STREAMS,
+                **common,
             ),
         ]
         for outcome, button in parts.votes.items():
-            button.click(self._guarded(self._vote_as(outcome)), inputs=battle_id, **single)
-        parts.new.click(self._guarded(self._new), inputs=battle_id, cancels=streams, **single).then(
-            None, js=_FOCUS_PROMPT
-        )
+            button.click(
+                self._guarded(self._vote_as(outcome)), concurrency_limit=_OTHERS, **on_battle
+            )
+        parts.new.click(
+            self._guarded(self._new), cancels=streams, concurrency_limit=_OTHERS, **on_battle
+        ).then(None, js=_FOCUS_PROMPT)
         parts.surprise.click(
             self._surprise,
             outputs=parts.prompt,
@@ -136,154 +146,96 @@ class BattlePage:
         ).then(None, js=_FOCUS_PROMPT)
 
     def _guarded(
-        self, handler: Callable[..., AsyncIterator[Updates]]
+        self, handler: Callable[..., Awaitable[Views]]
     ) -> Callable[..., AsyncGenerator[Updates]]:
-        """The handler with its errors as notices; what is not foreseen is logged, not shown.
+        """The handler's views as updates, and its errors as notices.
 
-        An unforeseen error's words could name a model, so the visitor gets a sentence of ours.
+        What is not foreseen is logged, not shown: its words could name a model.
         """
-        box = self._parts.notice
 
         async def _run(request: gr.Request, *values: str) -> AsyncGenerator[Updates]:
             voter_id = self._tokens.read(request.cookies)
             if voter_id is None:
-                yield {box: notice(self._texts["notice"]["cookies"])}
+                yield await self._render(None, "", notice=self._texts["notice"]["cookies"])
                 return
             try:
-                yield {box: ""}
-                async for updates in handler(voter_id, *values):
-                    yield updates
+                async with aclosing(await handler(voter_id, *values)) as views:
+                    async for view in views:
+                        yield await self._render(view, voter_id)
             except (BattleError, ArenaFull) as error:
-                yield {box: notice(self._words(error))}
+                yield await self._render_again(values[-1], voter_id, notice=self._words(error))
             except Exception:
                 logger.exception("an event of the battle page failed")
-                yield {box: notice(self._texts["site"]["failed"])}
+                failed = self._texts["site"]["failed"]
+                yield await self._render_again(values[-1], voter_id, notice=failed)
 
         return _run
 
-    async def _ask(self, voter_id: str, prompt: str, battle_id: str) -> AsyncIterator[Updates]:
+    async def _ask(self, voter_id: str, prompt: str, battle_id: str) -> Views:
         """Starts a battle, or goes on with the one that is open."""
-        open_battle = False
-        if battle_id:
-            view = await self._conductor.view(battle_id, voter_id)
-            open_battle = view.status is not BattleStatus.VOTED
-        if open_battle:
-            view = await self._conductor.follow_up(battle_id, prompt, voter_id)
-        else:
+        shown = await self._conductor.view(battle_id, voter_id) if battle_id else None
+        if shown is None or shown.status is BattleStatus.VOTED:
             view = await self._conductor.start(prompt, voter_id)
-        yield {**self._render(view), self._parts.prompt: self._prompt_box(view, clear=True)}
-        async for updates in self._follow(view.battle_id, voter_id):
-            yield updates
+        else:
+            view = await self._conductor.follow_up(battle_id, prompt, voter_id)
+        return self._conductor.watch(view.battle_id, voter_id)
 
-    async def _regenerate(self, voter_id: str, battle_id: str) -> AsyncIterator[Updates]:
-        yield self._render(await self._conductor.regenerate(battle_id, voter_id))
-        async for updates in self._follow(battle_id, voter_id):
-            yield updates
+    async def _regenerate(self, voter_id: str, battle_id: str) -> Views:
+        await self._conductor.regenerate(battle_id, voter_id)
+        return self._conductor.watch(battle_id, voter_id)
 
-    async def _retry(self, voter_id: str, battle_id: str) -> AsyncIterator[Updates]:
-        yield self._render(await self._conductor.retry(battle_id, voter_id))
-        async for updates in self._follow(battle_id, voter_id):
-            yield updates
+    async def _retry(self, voter_id: str, battle_id: str) -> Views:
+        await self._conductor.retry(battle_id, voter_id)
+        return self._conductor.watch(battle_id, voter_id)
 
-    async def _restore(self, voter_id: str, battle_id: str) -> AsyncIterator[Updates]:
+    async def _restore(self, voter_id: str, battle_id: str) -> Views:
         """After a reload: the battle of the address, in progress or revealed."""
-        if not battle_id:
-            return
         try:
-            view = await self._conductor.view(battle_id, voter_id)
-        except UnknownBattle:  # a link from somebody else: begin afresh, without reproach
-            return
-        yield await self._settled(view, voter_id)
-        if view.status is BattleStatus.ANSWERING:
-            async for updates in self._follow(battle_id, voter_id):
-                yield updates
+            await self._conductor.view(battle_id, voter_id)
+        except UnknownBattle:  # none, or a link from somebody else: begin without reproach
+            return _once(None)
+        return self._conductor.watch(battle_id, voter_id)
 
-    def _vote_as(self, outcome: Outcome) -> Callable[..., AsyncIterator[Updates]]:
-        async def _vote(voter_id: str, battle_id: str) -> AsyncIterator[Updates]:
-            view = await self._conductor.vote(battle_id, voter_id, outcome)
-            yield await self._settled(view, voter_id)
+    def _vote_as(self, outcome: Outcome) -> Callable[[str, str], Awaitable[Views]]:
+        async def _vote(voter_id: str, battle_id: str) -> Views:
+            return _once(await self._conductor.vote(battle_id, voter_id, outcome))
 
         return _vote
 
-    async def _new(self, voter_id: str, battle_id: str) -> AsyncIterator[Updates]:
+    async def _new(self, voter_id: str, battle_id: str) -> Views:
         if battle_id:
             await self._conductor.leave(battle_id, voter_id)
-        yield self._render(None)
+        return _once(None)
 
     def _surprise(self) -> str:
         return random.choice(self._conductor.known_prompts or self._ideas)  # noqa: S311
 
-    async def _follow(self, battle_id: str, voter_id: str) -> AsyncIterator[Updates]:
-        """The answers as they come: what changed in the panels, then everything at the end."""
-        seen: Updates = {}
-        async for view in self._conductor.watch(battle_id, voter_id):
-            if view.status is BattleStatus.ANSWERING:
-                updates = self._panels(view)
-                yield {part: value for part, value in updates.items() if seen.get(part) != value}
-                seen = updates
-            else:
-                yield await self._settled(view, voter_id)
-
-    async def _settled(self, view: BattleView, voter_id: str) -> Updates:
-        """Everything for a battle, the names included if the view has them."""
-        updates = self._render(view)
-        if view.status is BattleStatus.VOTED:
+    async def _render(self, view: BattleView | None, voter_id: str, *, notice: str = "") -> Updates:
+        """A battle as the page shows it; the names only if the view has them."""
+        reveal = ""
+        if view is not None and view.status is BattleStatus.VOTED:
             votes = await self._conductor.votes_of(voter_id)
-            cards = reveal_cards(self._texts, view, votes=votes, language=self._language)
-            parts = self._parts
-            updates |= {parts.reveal: cards, parts.a.note: "", parts.b.note: ""}
-        return updates
+            reveal = reveal_cards(self._texts, view, votes=votes, language=self._language)
+        return (
+            chat_messages(view, Side.A),
+            chat_messages(view, Side.B),
+            battle_state(self._texts, view, notice=notice, reveal=reveal),
+        )
 
-    def _panels(self, view: BattleView) -> Updates:
-        parts = self._parts
-        return {
-            parts.status: status_line(self._texts, view),
-            parts.a.chat: chat_messages(view, Side.A),
-            parts.b.chat: chat_messages(view, Side.B),
-            parts.a.note: side_note(self._texts, view.a),
-            parts.b.note: side_note(self._texts, view.b),
-        }
-
-    def _empty_panels(self) -> Updates:
-        parts = self._parts
-        return {
-            parts.status: status_line(self._texts, None),
-            parts.a.chat: [],
-            parts.b.chat: [],
-            parts.a.note: "",
-            parts.b.note: "",
-        }
-
-    def _render(self, view: BattleView | None) -> Updates:
-        """Every part for a battle, or for none."""
-        parts = self._parts
-        status = None if view is None else view.status
-        can_vote = view is not None and view.can_vote
-        voted = status is BattleStatus.VOTED
-        return {
-            **(self._empty_panels() if view is None else self._panels(view)),
-            **{button: gr.Button(interactive=can_vote) for button in parts.votes.values()},
-            parts.battle_id: "" if view is None else view.battle_id,
-            parts.votes_row: gr.Row(visible=not voted),
-            parts.reveal: "",
-            parts.how: gr.HTML(visible=view is None),
-            parts.prompt: self._prompt_box(view, clear=view is None),
-            parts.send: gr.Button(interactive=status is not BattleStatus.ANSWERING),
-            parts.regenerate: gr.Button(interactive=can_vote),
-            parts.retry: gr.Button(visible=view is not None and view.can_retry),
-            parts.new: gr.Button(
-                interactive=view is not None, variant="primary" if voted else "secondary"
-            ),
-        }
-
-    def _prompt_box(self, view: BattleView | None, *, clear: bool) -> gr.Textbox:
-        placeholder = prompt_placeholder(self._texts, view)
-        if clear:
-            return gr.Textbox(value="", placeholder=placeholder)
-        return gr.Textbox(placeholder=placeholder)
+    async def _render_again(self, battle_id: str, voter_id: str, *, notice: str) -> Updates:
+        """The battle as it was, with a notice; nothing where it is not the voter's."""
+        view = None
+        if battle_id:
+            with suppress(Exception):  # the notice matters more than why this failed as well
+                view = await self._conductor.view(battle_id, voter_id)
+        return await self._render(view, voter_id, notice=notice)
 
     def _words(self, error: Exception) -> str:
         words = self._texts["notice"]
         if isinstance(error, InvalidPrompt):
             return words[error.reason].format(value=error.value, limit=error.limit)
         return words[_NOTICES[type(error)]]
+
+
+async def _once(view: BattleView | None) -> Views:
+    yield view

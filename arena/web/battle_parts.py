@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from arena.battles import Outcome, Side
-from arena.web.battle_render import VOTE_KEYS, status_line
+from arena.battles import Side
+from arena.web.battle_render import VOTE_KEYS, battle_state
 from arena.web.layout import html_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.battles import Outcome
     from arena.web.texts import Texts
 
 # Single dollars are turned into \( \) by `markup`, which knows them from prices.
@@ -25,45 +26,26 @@ LATEX: list[dict[str, str | bool]] = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """One side: the conversation, and a line on what its model is doing."""
-
-    chat: gr.Chatbot
-    note: gr.HTML
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The components that events read or write."""
+    """The components that events read or write.
 
-    battle_id: gr.Textbox
-    how: gr.HTML
-    status: gr.HTML
-    a: Panel
-    b: Panel
-    votes_row: gr.Row
+    Only `chat_a`, `chat_b` and `state` are ever written, and always as plain values: Gradio
+    6.31 takes 2 to 5 ms to change a component's property, or to be told that an output stays
+    as it is, and 0.3 ms for a value. What follows from the state (which buttons are open,
+    what the prompt box invites to) the page's script reads off `state`.
+    """
+
+    chat_a: gr.Chatbot
+    chat_b: gr.Chatbot
+    state: gr.HTML
     votes: dict[Outcome, gr.Button]
-    reveal: gr.HTML
-    notice: gr.HTML
+    battle_id: gr.Textbox
     prompt: gr.Textbox
     send: gr.Button
     surprise: gr.Button
     regenerate: gr.Button
     retry: gr.Button
     new: gr.Button
-
-    def outputs(self) -> list[Any]:
-        """Every component that an event may change."""
-        found: list[Any] = []
-        for field in fields(self):
-            part = getattr(self, field.name)
-            if isinstance(part, Panel):
-                found += [part.chat, part.note]
-            elif isinstance(part, dict):
-                found += part.values()
-            else:
-                found.append(part)
-        return found
 
 
 def lay_out(texts: Texts, *, known_prompts: Sequence[str] | None) -> Parts:
@@ -75,17 +57,15 @@ def lay_out(texts: Texts, *, known_prompts: Sequence[str] | None) -> Parts:
             where any prompt will do.
     """
     words = texts["battle"]
-    how = html_part(_how_it_works(texts), elem_id="how")
-    status = html_part(status_line(texts, None), elem_id="battle-status")
+    html_part(_how_it_works(texts), elem_id="how")
     with gr.Row(elem_id="panels"):
-        a, b = (_lay_out_panel(texts, side) for side in Side)
-    with gr.Row(elem_id="votes") as votes_row:
+        chat_a, chat_b = (_lay_out_panel(texts, side) for side in Side)
+    state = html_part(battle_state(texts, None), elem_id="state")
+    with gr.Row(elem_id="votes"):
         votes = {
-            outcome: gr.Button(words[key], interactive=False, elem_id=f"vote-{number}")
+            outcome: gr.Button(words[key], elem_id=f"vote-{number}")
             for number, (outcome, key) in enumerate(VOTE_KEYS.items(), start=1)
         }
-    reveal = html_part(elem_id="reveal")
-    notice = html_part(elem_id="notice")
     with gr.Row(elem_id="ask"):
         prompt = gr.Textbox(
             label=words["prompt_label"],
@@ -100,24 +80,18 @@ def lay_out(texts: Texts, *, known_prompts: Sequence[str] | None) -> Parts:
         send = gr.Button(words["send"], variant="primary", elem_id="send", scale=0)
     with gr.Row(elem_id="tools"):
         surprise = gr.Button(words["surprise"], elem_id="surprise", size="sm")
-        regenerate = gr.Button(
-            words["regenerate"], elem_id="regenerate", size="sm", interactive=False
-        )
-        retry = gr.Button(words["retry"], elem_id="retry", size="sm", visible=False)
-        new = gr.Button(words["new"], elem_id="new-battle", size="sm", interactive=False)
+        regenerate = gr.Button(words["regenerate"], elem_id="regenerate", size="sm")
+        retry = gr.Button(words["retry"], elem_id="retry", size="sm")
+        new = gr.Button(words["new"], elem_id="new-battle", size="sm")
         html_part(f'<p class="keys-hint">{words["keys_hint"]}</p>', elem_id="keys-hint")
     if known_prompts is not None:
         _offer(known_prompts, prompt, title=words["recorded_title"])
     return Parts(
-        battle_id=gr.Textbox(visible=False),
-        how=how,
-        status=status,
-        a=a,
-        b=b,
-        votes_row=votes_row,
+        chat_a=chat_a,
+        chat_b=chat_b,
+        state=state,
         votes=votes,
-        reveal=reveal,
-        notice=notice,
+        battle_id=gr.Textbox(visible=False),
         prompt=prompt,
         send=send,
         surprise=surprise,
@@ -134,7 +108,7 @@ def _how_it_works(texts: Texts) -> str:
     return f'<section class="how"><h1>{tagline}</h1><ol>{steps}</ol></section>'
 
 
-def _lay_out_panel(texts: Texts, side: Side) -> Panel:
+def _lay_out_panel(texts: Texts, side: Side) -> gr.Chatbot:
     words = texts["battle"]
     with gr.Column(elem_classes="panel-column", min_width=280):
         html_part(f'<h2 class="panel-title">{words[f"model_{side}"]}</h2>')
@@ -153,8 +127,8 @@ def _lay_out_panel(texts: Texts, side: Side) -> Panel:
             layout="bubble",
             group_consecutive_messages=False,
         )
-        note = html_part(elem_classes="side-note-box")
-    return Panel(chat=chat, note=note)
+        html_part('<p class="side-note"></p>', elem_id=f"note-{side}", elem_classes="side-note-box")
+    return chat
 
 
 def _offer(prompts: Sequence[str], box: gr.Textbox, *, title: str) -> None:

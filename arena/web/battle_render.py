@@ -23,9 +23,11 @@ VOTE_KEYS = {
 }
 
 
-def chat_messages(view: BattleView, side: Side) -> list[dict[str, str]]:
+def chat_messages(view: BattleView | None, side: Side) -> list[dict[str, str]]:
     """The conversation on one side, in Gradio's message form."""
-    messages = []
+    messages: list[dict[str, str]] = []
+    if view is None:
+        return messages
     for prompt, answer in zip(view.prompts, view.side(side).answers, strict=True):
         messages.append({"role": "user", "content": shown(prompt)})
         if answer:
@@ -33,34 +35,37 @@ def chat_messages(view: BattleView, side: Side) -> list[dict[str, str]]:
     return messages
 
 
-def side_note(texts: Texts, side: SideView) -> str:
-    """The line under a panel: what its model is doing, or what went wrong."""
-    if side.state is SideState.FAILED:
-        problems = texts["problem"]
-        words = problems.get(side.problem or "", problems["ServingError"])
-    else:
-        words = texts["side"][side.state]
-    role = ' role="alert"' if side.state is SideState.FAILED else ""
-    return f'<p class="side-note" data-state="{side.state}"{role}>{escape(words)}</p>'
+def battle_state(
+    texts: Texts, view: BattleView | None, *, notice: str = "", reveal: str = ""
+) -> str:
+    """Everything about a battle but the two conversations.
 
+    The status line carries what the page's script needs: the status, the battle's id for
+    the address and the next event, the number of turns, and the note under each panel.
 
-def status_line(texts: Texts, view: BattleView | None) -> str:
-    """What happens now, read out by screen readers; carries the battle's id for the script."""
-    status = "idle" if view is None else view.status.value
-    battle_id = "" if view is None else view.battle_id
-    words = texts["status"][_status_key(view)]
-    if view is not None and view.outcome is not None:
-        words = words.format(outcome=texts["battle"][VOTE_KEYS[view.outcome]])
+    Args:
+        texts: of the page's language.
+        view: the battle, `None` before the first prompt.
+        notice: a message about something that was not done.
+        reveal: the names, see `reveal_cards`.
+    """
+    data = {
+        "status": "idle" if view is None else view.status.value,
+        "battle": "" if view is None else view.battle_id,
+        "turns": "0" if view is None else str(len(view.prompts)),
+        "placeholder": _placeholder(texts, view),
+        "confirm": texts["battle"]["new_confirm"],
+    }
+    if view is not None and view.status is not BattleStatus.VOTED:
+        for side in Side:
+            data[f"{side}-state"] = view.side(side).state.value
+            data[f"{side}-note"] = _side_note(texts, view.side(side))
+    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
+    warning = f'<p class="notice" role="alert">{escape(notice)}</p>' if notice else ""
     return (
-        f'<p class="battle-status" role="status" data-status="{status}"'
-        f' data-battle="{escape(battle_id)}"'
-        f' data-confirm="{escape(texts["battle"]["new_confirm"])}">{escape(words)}</p>'
+        f'<p class="battle-status" role="status"{attributes}>{escape(_status(texts, view))}</p>'
+        f"{warning}{reveal}"
     )
-
-
-def notice(words: str) -> str:
-    """A message about something that was not done, or nothing."""
-    return f'<p class="notice" role="alert">{escape(words)}</p>' if words else ""
 
 
 def reveal_cards(
@@ -86,7 +91,7 @@ def reveal_cards(
     )
 
 
-def prompt_placeholder(texts: Texts, view: BattleView | None) -> str:
+def _placeholder(texts: Texts, view: BattleView | None) -> str:
     """What the prompt box invites to."""
     if view is None:
         return texts["battle"]["prompt_placeholder"]
@@ -95,13 +100,25 @@ def prompt_placeholder(texts: Texts, view: BattleView | None) -> str:
     return texts["battle"]["follow_up_placeholder"]
 
 
-def _status_key(view: BattleView | None) -> str:
+def _side_note(texts: Texts, side: SideView) -> str:
+    """What a side's model is doing, or what went wrong."""
+    if side.state is SideState.FAILED:
+        problems = texts["problem"]
+        return problems.get(side.problem or "", problems["ServingError"])
+    return texts["side"][side.state]
+
+
+def _status(texts: Texts, view: BattleView | None) -> str:
+    """What happens now, in a sentence that screen readers read out."""
     if view is None:
-        return "idle"
-    ended = [side.state is SideState.COMPLETE for side in (view.a, view.b)]
-    if view.status is BattleStatus.ANSWERING and any(ended):
-        return "one_done"
-    return view.status.value
+        return texts["status"]["idle"]
+    if view.outcome is not None:
+        outcome = texts["battle"][VOTE_KEYS[view.outcome]]
+        return texts["status"]["voted"].format(outcome=outcome)
+    ended = any(side.state is SideState.COMPLETE for side in (view.a, view.b))
+    if view.status is BattleStatus.ANSWERING and ended:
+        return texts["status"]["one_done"]
+    return texts["status"][view.status]
 
 
 def _card(texts: Texts, side: Side, reveal: Reveal, *, chosen: bool) -> str:

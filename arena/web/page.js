@@ -43,32 +43,67 @@
     true,
   );
 
-  // The address carries the battle's id, so that a reload or the other language finds it.
-  let shown = { battle: "", status: null };
+  // Everything that follows from the battle's state, which the status line carries.
+  let shown = { battle: "", status: null, turns: "0" };
   const follow = () => {
     const status = find(".battle-status");
     if (!status) return;
-    const { battle, status: name } = status.dataset;
-    if (battle === shown.battle && name === shown.status) return;
-    if (battle || shown.battle) {
-      const url = new URL(window.location.href);
-      if (battle) url.searchParams.set("battle", battle);
-      else url.searchParams.delete("battle");
-      window.history.replaceState(null, "", url);
-      const other = find("#language-switch");
-      if (other) other.search = url.search;
-    }
-    const before = shown.status;
-    shown = { battle, status: name };
-    if (name === "answering") startsAt = new Map();
-    if (before === "ready" && name === "voted") {
+    const state = { ...status.dataset };
+    enable(state.status);
+    for (const side of "ab") note(side, state[`${side}State`], state[`${side}Note`]);
+    const prompt = find("#prompt textarea");
+    if (prompt && prompt.placeholder !== state.placeholder) prompt.placeholder = state.placeholder;
+    if (state.battle !== shown.battle) remember(state.battle);
+    const asked = state.battle !== shown.battle || state.turns !== shown.turns;
+    if (asked && state.battle && shown.status !== null && prompt) empty(prompt);
+    if (shown.status === "ready" && state.status === "voted") {
       window.setTimeout(() => find(".reveal")?.focus(), 50);
     }
+    shown = state;
+  };
+
+  const enable = (status) => {
+    const open = {
+      ...Object.fromEntries(["1", "2", "3", "4"].map((key) => [`vote-${key}`, ["ready"]])),
+      send: ["idle", "ready", "failed", "abandoned", "voted"],
+      regenerate: ["ready"],
+      retry: ["failed", "abandoned"],
+      "new-battle": ["answering", "ready", "failed", "abandoned", "voted"],
+    };
+    for (const [id, when] of Object.entries(open)) {
+      const button = document.getElementById(id);
+      const disabled = !when.includes(status);
+      if (button && button.disabled !== disabled) button.disabled = disabled;
+    }
+  };
+
+  const note = (side, state = "", words = "") => {
+    const line = find(`#note-${side} .side-note`);
+    if (!line || (line.dataset.state === state && line.textContent === words)) return;
+    line.dataset.state = state;
+    line.textContent = words;
+    if (state === "failed") line.setAttribute("role", "alert");
+    else line.removeAttribute("role");
+  };
+
+  // The address carries the battle's id, so that a reload or the other language finds it.
+  const remember = (battle) => {
+    const url = new URL(window.location.href);
+    if (battle) url.searchParams.set("battle", battle);
+    else url.searchParams.delete("battle");
+    window.history.replaceState(null, "", url);
+    const other = find("#language-switch");
+    if (other) other.search = url.search;
+  };
+
+  const empty = (prompt) => {
+    prompt.value = "";
+    prompt.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
   // A new turn is shown from its prompt on, and then stays: text that moves while somebody
   // reads cannot be compared.
-  let startsAt = new Map();
+  const startsAt = new Map();
   const showTurn = () => {
     for (const id of ["panel-a", "panel-b"]) {
       const log = document.querySelector(`#${id} [role=log]`);
