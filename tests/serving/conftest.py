@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from serving import ChatModel
 
 
+@pytest.fixture(autouse=True)
+def temporary_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Logs that are kept, since their server failed, go where the tests' files go."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
 @pytest.fixture
 async def provider() -> AsyncIterator[Provider]:
     it = Provider()

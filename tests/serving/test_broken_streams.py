@@ -41,8 +41,8 @@ async def test_a_stall_before_the_first_byte_times_out(ask: Ask, provider: Provi
     async def stall(connection: Connection) -> None:
         await connection.wait_for_disconnect()
 
-    model = await ask(stall, retries=2, timeouts={"first_token": 0.2})
-    with pytest.raises(TimedOut, match=r"`first_token` of 0\.2 s"):
+    model = await ask(stall, retries=2, timeouts={"first_token": 1})
+    with pytest.raises(TimedOut, match="`first_token` of 1 s"):
         await collect(model)
     await asyncio.wait_for(provider.disconnected.wait(), 2)
     assert len(provider.requests) == 1

@@ -84,7 +84,6 @@ async def test_a_server_that_fails_is_quoted(tmp_path: Path) -> None:
         await process.start(health_url="http://127.0.0.1:9/", patience=20)
     assert process.log is not None
     assert str(process.log) in str(it.value)
-    process.log.unlink()
 
 
 async def test_a_server_that_is_never_healthy_is_given_up(tmp_path: Path) -> None:
@@ -96,8 +95,6 @@ async def test_a_server_that_is_never_healthy_is_given_up(tmp_path: Path) -> Non
         await process.start(health_url="http://127.0.0.1:9/", patience=0.5)
     assert time.monotonic() - begin < 4
     assert process.pid is None
-    assert process.log is not None
-    process.log.unlink()
 
 
 async def test_cancelling_the_start_ends_the_server() -> None:
@@ -112,8 +109,6 @@ async def test_cancelling_the_start_ends_the_server() -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await task
     assert wait_until_gone(pid)
-    assert process.log is not None
-    process.log.unlink()
 
 
 def test_a_server_does_not_outlive_a_killed_program(tmp_path: Path) -> None:
