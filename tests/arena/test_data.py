@@ -5,11 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import re
+import subprocess
+import sys
 from collections import Counter
+from contextlib import aclosing
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from arena.settings import parse_settings
+from serving import Completion, Message
+from serving.recorded import read_rows
+from serving.roster import ModelSpec, Roster
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "data"
@@ -136,3 +144,132 @@ def test_the_readme_counts_what_is_there() -> None:
     languages = Counter(prompt["language"] for prompt in prompts())
     assert f"{len(prompts())} prompts" in text
     assert f"English {languages['en']}, Simplified Chinese {languages['zh-Hans']}" in text
+
+
+@cache
+def contenders(name: str) -> list[ModelSpec]:
+    """The models of a demo file, read as the demo reads it."""
+    source = DATA / "demo" / name
+    text = source.read_text(encoding="utf-8")
+    text = text.replace("{data}", DATA.as_posix()).replace("{model_file}", "/weights.gguf")
+    return parse_settings(text, source=source, environ={}).models
+
+
+@cache
+def recordings() -> dict[str, list[dict[str, object]]]:
+    return {
+        spec.name: [json.loads(line) for line in spec.path.read_text(encoding="utf-8").splitlines()]
+        for spec in contenders("recorded.toml")
+        if spec.path is not None
+    }
+
+
+def test_the_contenders_share_their_weights_and_differ_in_how_they_are_asked() -> None:
+    live = contenders("arena.toml")
+    assert len(live) >= 4
+    assert {(spec.backend, str(spec.path)) for spec in live} == {("llamacpp", "/weights.gguf")}
+    manners = [(spec.system_prompt, spec.sampling, str(spec.extra_body)) for spec in live]
+    assert all(manners.count(manner) == 1 for manner in manners)
+
+
+def test_cards_name_the_weights_and_what_was_done_to_them() -> None:
+    for spec in contenders("arena.toml"):
+        assert spec.description.startswith("SmolLM2-135M-Instruct")
+        assert (spec.organisation, spec.license) == ("Hugging Face", "Apache-2.0")
+        assert ("system prompt" in spec.description) == bool(spec.system_prompt)
+        for temperature in re.findall(r"temperature ([\d.]+\d)", spec.description):
+            assert spec.sampling.temperature == float(temperature)
+        for limit in re.findall(r"after (\d+) tokens", spec.description):
+            assert spec.sampling.max_tokens == int(limit)
+
+
+def test_recorded_contenders_are_the_live_ones_and_say_that_they_are_recorded() -> None:
+    live, recorded = contenders("arena.toml"), contenders("recorded.toml")
+    assert {spec.backend for spec in recorded} == {"recorded"}
+    for one, other in zip(live, recorded, strict=True):
+        assert other.description == f"{one.description} Recorded beforehand."
+        assert (other.name, other.organisation, other.license) == (
+            one.name,
+            one.organisation,
+            one.license,
+        )
+
+
+def test_every_contender_answers_the_same_shipped_prompts() -> None:
+    texts = {prompt["id"]: prompt["text"] for prompt in prompts()}
+    answered = {name: [row["id"] for row in rows] for name, rows in recordings().items()}
+    first = next(iter(answered.values()))
+    assert len(set(first)) == len(first)
+    for name, rows in recordings().items():
+        assert answered[name] == first
+        assert all(row["prompt"] == texts[str(row["id"])] for row in rows)
+
+
+def test_recorded_prompts_cover_all_categories_and_many_languages() -> None:
+    ids = {row["id"] for rows in recordings().values() for row in rows}
+    recorded = [prompt for prompt in prompts() if prompt["id"] in ids]
+    counts = Counter(prompt["category"] for prompt in recorded)
+    assert set(counts) == CATEGORIES
+    assert min(counts.values()) >= 3
+    chinese = {prompt["category"] for prompt in recorded if prompt["language"] == "zh-Hans"}
+    assert chinese == CATEGORIES
+    assert len({prompt["language"] for prompt in recorded}) >= 5
+
+
+def test_recordings_keep_their_measured_pace_and_their_limits() -> None:
+    live = {spec.name: spec for spec in contenders("arena.toml")}
+    for name, path in ((spec.name, spec.path) for spec in contenders("recorded.toml")):
+        assert path is not None
+        limit = live[name].sampling.max_tokens
+        assert limit is not None
+        for row in read_rows(path).values():
+            assert row.answer.strip()
+            assert row.tokens is not None
+            assert 1 <= row.tokens <= limit
+            assert (row.finish_reason == "length") == (row.tokens == limit)
+            assert row.model_id == "SmolLM2-135M-Instruct.Q4_1"
+            assert row.prompt_tokens is not None
+            assert row.time_to_first_token is not None
+            assert 0 < row.time_to_first_token < 10
+            assert row.tokens == 1 or row.tokens_per_second is not None
+
+
+def test_contenders_seldom_give_the_same_answer() -> None:
+    by_prompt: dict[object, list[object]] = {}
+    for rows in recordings().values():
+        for row in rows:
+            by_prompt.setdefault(row["id"], []).append(row["answer"])
+    same = [name for name, answers in by_prompt.items() if len(set(answers)) < len(answers)]
+    assert len(same) <= len(by_prompt) // 10
+
+
+def test_the_recordings_stay_small() -> None:
+    assert sum(path.stat().st_size for path in (DATA / "demo").iterdir()) < 600_000
+
+
+async def test_the_recorded_demo_plays_its_answers() -> None:
+    async with Roster(contenders("recorded.toml")) as roster:
+        for name, model in roster.models.items():
+            row = min(recordings()[name], key=lambda row: len(str(row["answer"])))
+            async with aclosing(model.stream([Message("user", str(row["prompt"]))])) as events:
+                last = [event async for event in events][-1]
+            assert isinstance(last, Completion)
+            assert last.text == row["answer"]
+            assert last.completion_tokens == row["tokens"]
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_anybody_can_record_the_demo_again(model_file: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "record-demo"), str(model_file)]
+    options = ["--contender", "smollm2-short", "--prompt", "writing-008", "--prompt", "stem-009"]
+    subprocess.run([*command, str(tmp_path), *options], check=True, timeout=240)
+    shipped = {row["id"]: row for row in recordings()["smollm2-short"]}
+    lines = (tmp_path / "smollm2-short.jsonl").read_text(encoding="utf-8").splitlines()
+    again = [json.loads(line) for line in lines]
+    assert [row["id"] for row in again] == ["writing-008", "stem-009"]
+    for row in again:
+        assert row.keys() == shipped[row["id"]].keys()
+        assert row["prompt"] == shipped[row["id"]]["prompt"]
+        assert row["answer"].strip()
+        assert row["tokens"] <= 60
