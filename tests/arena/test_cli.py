@@ -377,14 +377,18 @@ def test_a_refusal_of_the_process_is_one_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_up_says_where_it_is_and_leaves_quietly(config: Path, tmp_path: Path) -> None:
+def test_up_says_where_it_is_opens_it_and_leaves_quietly(config: Path, tmp_path: Path) -> None:
     command = "from arena.cli import main; main()"
-    errors = tmp_path / "errors"
+    errors, opened = tmp_path / "errors", tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
+    browser.chmod(0o755)
     with (
         errors.open("w") as stderr,
         subprocess.Popen(
-            [sys.executable, "-c", command, "up", "--port", "0", "--data-dir", "votes"],
+            [sys.executable, "-c", command, "up", "--port", "0", "--data-dir", "votes", "--open"],
             cwd=tmp_path,
+            env={**os.environ, "BROWSER": str(browser)},
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,
@@ -400,4 +404,5 @@ def test_up_says_where_it_is_and_leaves_quietly(config: Path, tmp_path: Path) ->
             server.send_signal(signal.SIGINT)
             rest = server.communicate(timeout=30)[0]
     assert (rest, errors.read_text()) == ("", "")
+    assert opened.read_text().strip() == found[0]
     assert {"arena.db", "secret"} <= {path.name for path in (tmp_path / "votes").iterdir()}
