@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import Counter
 from contextlib import AsyncExitStack, aclosing
@@ -196,13 +197,14 @@ class Roster:
         return await check_model(self._models[name])
 
     async def _start_model(self, spec: ModelSpec) -> ChatModel:
+        # In a thread, because importing an SDK takes seconds on a busy machine.
         match spec.backend:
             case "recorded":
                 return await load_recorded(spec)
             case "openai":
-                return _ask_openai(self._endpoint(spec), spec)
+                return await asyncio.to_thread(_ask_openai, self._endpoint(spec), spec)
             case "anthropic":
-                return _ask_anthropic(self._endpoint(spec), spec)
+                return await asyncio.to_thread(_ask_anthropic, self._endpoint(spec), spec)
             case "llamacpp":
                 return await self._start_llamacpp(spec)
             case "vllm":
@@ -240,12 +242,12 @@ class Roster:
         endpoint = replace(
             self._endpoint(spec), model=spec.model or server.model_id, base_url=server.base_url
         )
-        return _ask_openai(endpoint, spec)
+        return await asyncio.to_thread(_ask_openai, endpoint, spec)
 
     async def _start_vllm(self, spec: ModelSpec) -> ChatModel:
         endpoint = self._endpoint(spec)
         if spec.base_url is not None:
-            return _ask_openai(endpoint, spec)
+            return await asyncio.to_thread(_ask_openai, endpoint, spec)
         from serving.vllm_server import VllmServer
 
         server = VllmServer(
@@ -255,7 +257,8 @@ class Roster:
         )
         await server.start(patience=spec.timeouts.startup)
         self._servers.append(server)
-        return _ask_openai(replace(endpoint, base_url=server.base_url, key=None), spec)
+        endpoint = replace(endpoint, base_url=server.base_url, key=None)
+        return await asyncio.to_thread(_ask_openai, endpoint, spec)
 
 
 def _ask_openai(endpoint: Endpoint, spec: ModelSpec) -> ChatModel:
