@@ -22,6 +22,7 @@ from ranking.bradley_terry import (
     PairCounts,
     check_prior,
     maximise,
+    win_probabilities,
 )
 from ranking.components import find_components
 from ranking.errors import NoMaximum
@@ -42,6 +43,7 @@ _BLOCK = 32
 _BATCH_ELEMENTS = 40_000
 _CHORD_STEPS = 14
 _CHORD_TOLERANCE = 1e-9
+_NEWTON_STEPS = 30
 
 
 def resample_strengths(
@@ -145,17 +147,44 @@ class ChordSolver:
             xi += step
             if length.max() <= _CHORD_TOLERANCE:
                 break
-        for row in np.flatnonzero(~(length <= _CHORD_TOLERANCE)):
-            xi[row] = self._solve_alone(PairCounts(games[row], wins[row]))
+        left = np.flatnonzero(~(length <= _CHORD_TOLERANCE))
+        if left.size:
+            xi[left] = self._solve_newton(games[left], wins[left])
         return xi
 
-    def _solve_alone(self, pairs: PairCounts) -> Floats:
-        if self.prior is None and find_components(pairs.wins).strong.max() > 0:
+    def _solve_newton(self, games: Floats, wins: Floats) -> Floats:
+        """Newton's method with each draw's own Hessian, steps of at most 1."""
+        self._check_maxima(wins)
+        size = len(self.strengths)
+        precision = check_prior(self.prior)
+        xi = np.repeat(self.strengths[None, :], len(wins), axis=0)
+        diagonal = np.arange(size)
+        length = np.full(len(wins), np.inf)
+        for _ in range(_NEWTON_STEPS):
+            p = win_probabilities(xi)
+            surplus = wins * p.transpose(0, 2, 1)
+            gradient = surplus.sum(axis=2) - surplus.sum(axis=1) - precision * xi
+            curve = games * p * p.transpose(0, 2, 1)
+            matrix = -curve
+            matrix[:, diagonal, diagonal] = curve.sum(axis=2) + precision
+            if not precision:
+                matrix += (curve.sum(axis=(1, 2)) / size**2)[:, None, None]
+            step = np.linalg.solve(matrix, gradient[..., None])[..., 0]
+            length = np.abs(step).max(axis=1)
+            xi += step / np.maximum(length, 1.0)[:, None]
+            if length.max() <= _CHORD_TOLERANCE:
+                break
+        for row in np.flatnonzero(~(length <= _CHORD_TOLERANCE)):
+            pairs = PairCounts(games[row], wins[row])
+            xi[row] = maximise(pairs, precision=precision, start=self.strengths)[0]
+        return xi
+
+    def _check_maxima(self, wins: Floats) -> None:
+        if self.prior is None and any(find_components(w).strong.max() > 0 for w in wins):
             raise NoMaximum(
                 "a bootstrap replicate's votes do not tie the models together; "
                 "use a prior or the sandwich interval"
             )
-        return maximise(pairs, precision=check_prior(self.prior), start=self.strengths)[0]
 
 
 def _run_blocks(

@@ -162,6 +162,20 @@ class Comparisons:
         table[self.outcome, self.model_a, self.model_b] = self.count
         return table
 
+    def merge(self, more: Comparisons) -> Comparisons:
+        """These votes and some more, over the models of either."""
+        models = tuple(sorted({*self.models, *more.models}))
+        position = {name: i for i, name in enumerate(models)}
+        parts = [self, more]
+        own = [np.array([position[name] for name in part.models]) for part in parts]
+        return Comparisons.from_codes(
+            models,
+            np.concatenate([n[part.model_a] for n, part in zip(own, parts, strict=True)]),
+            np.concatenate([n[part.model_b] for n, part in zip(own, parts, strict=True)]),
+            np.concatenate([part.outcome for part in parts]),
+            np.concatenate([part.count for part in parts]),
+        )
+
     def select(self, keep: NDArray[np.bool_]) -> Comparisons:
         """The cells where `keep` is true, over the same models."""
         return Comparisons(

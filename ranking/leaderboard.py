@@ -182,6 +182,8 @@ def compute_leaderboard(
     }
     if not isinstance(votes, Comparisons):
         votes = apply_weighting(votes, weights)
+    elif weights == "design":
+        raise RankingError("counts know no draw probabilities; pass Votes instead")
     counts = votes if isinstance(votes, Comparisons) else votes.count()
     weighted = not isinstance(votes, Comparisons) and votes.weight is not None
     if model == "bradley-terry" and not (cluster or covariates or weighted):

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def _no_covariates() -> Floats:
-    return np.empty((0, 0))
-
-
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Distinct battles: how many votes each stands for, and what one of them weighs.
@@ -44,9 +40,13 @@ class Rows:
     outcome: NDArray[np.int8]
     count: Floats
     vote_weight: Floats
-    covariates: Floats = field(default_factory=_no_covariates)
+    covariates: Floats = field(default_factory=lambda: np.empty((0, 0)))
     names: tuple[str, ...] = ()
     cluster: NDArray[np.integer[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            object.__setattr__(self, "covariates", np.empty((len(self.first), 0)))
 
     @property
     def weight(self) -> Floats:

@@ -110,6 +110,7 @@ def simulate_adaptive(
     batches: int = 10,
     floor: float = 0.2,
     width: float = 0.1,
+    tie: float = 0.0,
 ) -> tuple[Votes, Floats]:
     """Votes of a matchmaker that prefers pairs it believes to be close.
 
@@ -120,6 +121,7 @@ def simulate_adaptive(
         batches: The matchmaker refits this often.
         floor: Share of draws that are uniform whatever it believes.
         width: A pair at |p − ½| = `width` gets e⁻¹ of the weight of an even one.
+        tie: Davidson's ν.
 
     Returns:
         The votes, and the probability that each one's pair had of being drawn.
@@ -134,7 +136,7 @@ def simulate_adaptive(
     for amount in np.diff(np.linspace(0, votes, batches + 1).astype(int)):
         chance = weight / np.triu(weight, 1).sum()
         part = simulate_votes(
-            strengths, int(amount), seed=int(rng.integers(2**63)), pair_weights=chance
+            strengths, int(amount), seed=int(rng.integers(2**63)), pair_weights=chance, tie=tie
         )
         parts.append(part)
         chances.append(chance[part.model_a, part.model_b])

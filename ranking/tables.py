@@ -37,6 +37,8 @@ class Entry:
         score: 1000 + 400·ξ/ln 10, or shifted to an anchor.
         lower: Lower end of the score's interval.
         upper: Upper end of the score's interval.
+        simultaneous_lower: Lower end of the interval that holds for all models at once.
+        simultaneous_upper: Upper end of the interval that holds for all models at once.
         rank: 1 + number of models (of the same island) with a greater strength.
         rank_lower: Best rank the simultaneous intervals leave open.
         rank_upper: Worst rank the simultaneous intervals leave open.
@@ -59,6 +61,8 @@ class Entry:
     score: float
     lower: float
     upper: float
+    simultaneous_lower: float
+    simultaneous_upper: float
     rank: int
     rank_lower: int
     rank_upper: int
@@ -97,6 +101,16 @@ def build_entries(
     )
     published, _ = compute_rank_ranges(spread.lower, spread.upper, islands=islands)
     tables = _count_outcomes(comparisons)
+    scores = {
+        name: (centre + POINTS_PER_LOG_ODDS * column).tolist()
+        for name, column in {
+            "score": fit.strengths,
+            "lower": spread.lower,
+            "upper": spread.upper,
+            "simultaneous_lower": spread.simultaneous_lower,
+            "simultaneous_upper": spread.simultaneous_upper,
+        }.items()
+    }
     entries = []
     for i, name in enumerate(fit.models):
         counts = {key: int(column[i]) for key, column in tables.items()}
@@ -106,9 +120,7 @@ def build_entries(
             Entry(
                 model=name,
                 strength=float(fit.strengths[i]),
-                score=centre + POINTS_PER_LOG_ODDS * float(fit.strengths[i]),
-                lower=centre + POINTS_PER_LOG_ODDS * float(spread.lower[i]),
-                upper=centre + POINTS_PER_LOG_ODDS * float(spread.upper[i]),
+                **{key: column[i] for key, column in scores.items()},
                 rank=int(ranks[i]),
                 rank_lower=int(best[i]),
                 rank_upper=int(worst[i]),

@@ -120,3 +120,12 @@ def test_columns_of_a_table_are_chosen_by_name() -> None:
     assert cells(got) == {("x", "y", "tie"): 7}
     with pytest.raises(InvalidVote, match="no column 'winner'"):
         Comparisons.from_frame(frame, model_a="left", model_b="right")
+
+
+def test_merging_is_counting_all_together() -> None:
+    old = (["x", "y"], ["y", "x"], ["a", "tie"], [3, 2])
+    new = (["x", "z"], ["y", "x"], ["a", "b"], [1, 1])
+    together = Comparisons.from_counts(*([*a, *b] for a, b in zip(old, new, strict=True)))
+    merged = Comparisons.from_counts(*old).merge(Comparisons.from_counts(*new))
+    assert cells(merged) == cells(together)
+    assert merged.models == ("x", "y", "z")

@@ -1,0 +1,190 @@
+"""How often the 95 % intervals hold the truth, over simulated arenas.
+
+Run from the repository root (-P, so that `ranking` is the package and not the file beside
+this one):
+
+    python -P tests/benchmarks/coverage.py --arenas 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ranking import Rows, Votes, compute_leaderboard, fit_paired
+from ranking.likelihoods import predict_outcomes
+from ranking.simulate import draw_strengths, simulate_adaptive, simulate_votes
+from ranking.tables import POINTS_PER_LOG_ODDS, SCORE_CENTRE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Kind = Literal["sandwich", "percentile", "pivot"]
+MODELS = 20
+TIE = 0.6
+VOTER_SPREAD = 0.5
+
+
+@dataclass(frozen=True)
+class Design:
+    """How an arena is simulated, and what its intervals are told about it."""
+
+    name: str
+    votes: int
+    tie: float = 0.0
+    voters: int | None = None
+    adaptive: bool = False
+    cluster: bool = False
+
+
+DESIGNS = (
+    Design("dense, 10,000 votes", 10_000),
+    Design("dense with ties, 10,000 votes", 10_000, tie=TIE),
+    Design("1,000 votes", 1_000),
+    Design("sparse, 300 votes", 300),
+    Design("adaptive draws, design weights, 5,000 votes", 5_000, tie=TIE, adaptive=True),
+    Design("100 voters with 50 votes each, by voter", 5_000, voters=100, cluster=True),
+    Design("100 voters with 50 votes each, voters ignored", 5_000, voters=100),
+)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Shares of intervals that held the truth.
+
+    Attributes:
+        arenas: Arenas simulated.
+        single: Share over all models of all arenas.
+        standard_error: Of `single`, from the differences between arenas.
+        whole: Share of arenas whose simultaneous intervals hold the truth of every model.
+        ranks: Share of arenas whose rank ranges hold the true rank of every model.
+    """
+
+    arenas: int
+    single: float
+    standard_error: float
+    whole: float
+    ranks: float
+
+
+def target(strengths: Floats, design: Design) -> Floats:
+    """What half-tie Bradley–Terry estimates from infinitely many uniformly drawn votes."""
+    if not design.tie and design.voters is None:
+        return strengths
+    spread = VOTER_SPREAD * np.sqrt(2) if design.voters else 0.0
+    nodes, node_weights = np.polynomial.hermite_e.hermegauss(41)
+    first, second = np.triu_indices(len(strengths), 1)
+    margin = (strengths[first] - strengths[second])[:, None] + spread * nodes[None, :]
+    tau = np.log(design.tie) if design.tie else -np.inf
+    p = predict_outcomes("davidson", margin.ravel(), tau).reshape(len(first), -1, 3)
+    chance = np.einsum("pnk,n->pk", p, node_weights / node_weights.sum())
+    rows = Rows(
+        models=tuple(map(str, range(len(strengths)))),
+        first=np.repeat(first, 3),
+        second=np.repeat(second, 3),
+        outcome=np.tile(np.arange(3, dtype=np.int8), len(first)),
+        count=chance.ravel() * 1e6,
+        vote_weight=np.ones(3 * len(first)),
+    )
+    return fit_paired(rows, prior=None).strengths
+
+
+def simulate(strengths: Floats, design: Design, seed: int) -> Votes:
+    """One arena of a design."""
+    if design.adaptive:
+        votes, chance = simulate_adaptive(strengths, design.votes, seed=seed, tie=design.tie)
+        return replace(votes, draw_probability=chance)
+    return simulate_votes(
+        strengths,
+        design.votes,
+        seed=seed,
+        tie=design.tie,
+        voters=design.voters,
+        voter_spread=VOTER_SPREAD,
+    )
+
+
+def cover(design: Design, kind: Kind, seed: int, replicates: int) -> tuple[float, bool, bool]:
+    """Share of intervals that hold; whether all simultaneous ones do, and all rank ranges."""
+    strengths = draw_strengths(MODELS, seed=seed)
+    truth = SCORE_CENTRE + POINTS_PER_LOG_ODDS * target(strengths, design)
+    board = compute_leaderboard(
+        simulate(strengths, design, seed + 1_000_000),
+        interval="sandwich" if kind == "sandwich" else "bootstrap",
+        bootstrap="percentile" if kind == "sandwich" else kind,
+        replicates=replicates,
+        cluster=design.cluster,
+        weights="design" if design.adaptive else "uniform",
+        threads=1,
+        seed=seed,
+    )
+    names = [f"model-{i:02d}" for i in range(MODELS)]
+    entries = [board.entry(name) for name in names]
+    held = [e.lower <= t <= e.upper for e, t in zip(entries, truth, strict=True)]
+    whole = all(
+        e.simultaneous_lower <= t <= e.simultaneous_upper
+        for e, t in zip(entries, truth, strict=True)
+    )
+    ranks = 1 + (truth[None, :] > truth[:, None]).sum(axis=1)
+    ranked = [e.rank_lower <= r <= e.rank_upper for e, r in zip(entries, ranks, strict=True)]
+    return float(np.mean(held)), whole, all(ranked)
+
+
+def measure_coverage(
+    design: Design, kind: Kind, *, arenas: int, seed: int = 0, replicates: int = 400
+) -> Coverage:
+    """Simulate arenas and count."""
+    results = np.array([cover(design, kind, seed + i, replicates) for i in range(arenas)], float)
+    shares, whole, ranks = results.T
+    return Coverage(
+        arenas=arenas,
+        single=float(shares.mean()),
+        standard_error=float(shares.std() / np.sqrt(arenas)),
+        whole=float(whole.mean()),
+        ranks=float(ranks.mean()),
+    )
+
+
+def tabulate(arenas: int, replicates: int) -> Iterator[str]:
+    """Lines of a Markdown table, one a design."""
+    kinds: tuple[Kind, ...] = ("percentile", "pivot", "sandwich")
+    yield (
+        "| design | " + " | ".join(kinds) + " | simultaneous, whole arenas (percentile / sandwich) "
+        "| rank ranges, whole arenas |"
+    )
+    yield "|---|" + "---|" * (len(kinds) + 2)
+    for design in DESIGNS:
+        start = time.perf_counter()
+        found = {
+            kind: measure_coverage(design, kind, arenas=arenas, replicates=replicates)
+            for kind in kinds
+        }
+        cells = [f"{100 * c.single:.1f} ± {100 * c.standard_error:.1f}" for c in found.values()]
+        whole = [f"{100 * found[k].whole:.1f}" for k in ("percentile", "sandwich")]
+        ranks = [f"{100 * found[k].ranks:.1f}" for k in ("percentile", "sandwich")]
+        cells += [" / ".join(whole), " / ".join(ranks)]
+        yield f"| {design.name} | " + " | ".join(cells) + " |"
+        print(f"{design.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--arenas", type=int, default=1000)
+    parser.add_argument("--replicates", type=int, default=400)
+    options = parser.parse_args()
+    for line in tabulate(options.arenas, options.replicates):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
