@@ -160,7 +160,12 @@
         if (window.matchMedia("(hover: hover)").matches) prompt.focus({ preventScroll: true });
       }
     };
-    new MutationObserver(refresh).observe(document.body, { childList: true, subtree: true });
+    // Gradio may replace the status line or change it in place.
+    new MutationObserver(refresh).observe(document.body, {
+      childList: true,
+      subtree: true,
+      attributeFilter: ["data-status", "data-battle", "data-turns", "data-a-state", "data-b-state"],
+    });
     refresh();
   };
   if (document.body) start();

@@ -3,8 +3,8 @@
     python tests/benchmarks/battles.py --battles 100
 
 Starts the real server over two recorded models of 50 tokens/s and 200 tokens, opens so
-many battles at the same moment as browsers would (a cookie, a join, an event stream each)
-and compares what arrives with the models' own pace. Exits 1 if a goal is missed: every
+many battles at the same moment as browsers would (a loaded page, then a join and an event
+stream each) and compares what arrives with the models' own pace. Exits 1 if a goal is missed: every
 battle complete, first text within 1 s of the model's own, whole battles within 1.3 times
 the model's own time.
 """
@@ -31,6 +31,8 @@ OWN_SECONDS = TIME_TO_FIRST_TOKEN + (TOKENS - 1) / TOKENS_PER_SECOND
 FIRST_TEXT_GOAL = 1.0
 WHOLE_GOAL = 1.3
 _FIRST_WORD = "alpha"
+# What the status line says once the vote is open; a stream sends it once, as a difference.
+READY = "Both answers are complete"
 _SERVER = """
 import sys
 from pathlib import Path
@@ -96,17 +98,18 @@ def start_server(folder: Path) -> tuple[subprocess.Popen[str], str]:
 
 
 async def _measure(url: str, *, battles: int, arriving_over: float) -> list[Timing]:
-    function = await _find_ask(url)
+    events = await _find_events(url)
     clients = [_client(url) for _ in range(battles)]
-    for client in clients:
-        await client.get("/en/")  # the cookie, as a page load leaves it
+    for number, client in enumerate(clients):
+        await client.get("/en/")  # the cookie
+        await _send(client, events["load"], [""], session=f"visit{number}")
 
     async def _one(number: int, client: httpx.AsyncClient) -> Timing:
         await asyncio.sleep(arriving_over * number / battles)
-        return await _battle(client, function, session=f"load{number}")
+        prompt = ["Say something.", ""]
+        return await _send(client, events["ask"], prompt, session=f"visit{number}")
 
     try:
-        await _battle(clients[0], function, session="warm-up")
         return list(await asyncio.gather(*(_one(n, client) for n, client in enumerate(clients))))
     finally:
         await asyncio.gather(*(client.aclose() for client in clients))
@@ -119,37 +122,36 @@ def _client(url: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=url, timeout=120, limits=limits, trust_env=False)
 
 
-async def _find_ask(url: str) -> tuple[int, int]:
-    """The number of the event that sends a prompt, and how many inputs it has."""
+async def _find_events(url: str) -> dict[str, int]:
+    """The numbers of the events that a browser sends on loading and on asking."""
     async with _client(url) as client:
         config = (await client.get("/en/config")).json()
-    components = {part["id"]: part["props"].get("elem_id") for part in config["components"]}
+    names = {part["id"]: part["props"].get("elem_id") for part in config["components"]}
+    found = {}
     for event in config["dependencies"]:
-        if any(components.get(target) == "send" for target, _ in event["targets"]):
-            return event["id"], len(event["inputs"])
-    raise RuntimeError("the page has no button to send")
+        for target, trigger in event["targets"]:
+            if trigger == "load":
+                found["load"] = event["id"]
+            elif names.get(target) == "send":
+                found["ask"] = event["id"]
+    return found
 
 
-async def _battle(client: httpx.AsyncClient, function: tuple[int, int], *, session: str) -> Timing:
-    number, inputs = function
+async def _send(client: httpx.AsyncClient, event: int, data: list[str], *, session: str) -> Timing:
+    """Sends an event as the page's script does and reads its stream to the end."""
     started = time.perf_counter()
-    await client.post(
-        "/en/gradio_api/queue/join",
-        json={
-            "data": ["Say something.", *[""] * (inputs - 1)],
-            "fn_index": number,
-            "session_hash": session,
-        },
-    )
+    body = {"data": data, "fn_index": event, "session_hash": session}
+    await client.post("/en/gradio_api/queue/join", json=body)
     first = whole = None
     stream = client.stream("GET", "/en/gradio_api/queue/data", params={"session_hash": session})
-    async with stream as events:
-        async for line in events.aiter_lines():
+    async with stream as lines:
+        async for line in lines.aiter_lines():
             now = time.perf_counter() - started
             if first is None and _FIRST_WORD in line:
                 first = now
+            if READY in line:
+                whole = now
             if "process_completed" in line:
-                whole = now if '"success":true' in line and "data-status" in line else None
                 break
     return Timing(first_text=first, whole=whole)
 
