@@ -170,6 +170,7 @@ class Boards:
         self._models = tuple(models)
         self._lock = Lock()
         self._board: Board | None = None
+        self._read_until = 0  # the newest snapshot seen, readable or not
         self._cards: dict[str, dict[str, Any]] = {}
         self._told_settings = False
         self._recounted_at = time.monotonic()
@@ -276,12 +277,14 @@ class Boards:
 
     def _adopt(self) -> None:
         """Takes over the latest snapshot and the cards if they are new here."""
-        snapshot = self._store.snapshots.latest()
+        snapshot = self._store.snapshots.latest(after=self._read_until)
         cards = self._store.battles.cards()
-        known = None if self._board is None else self._board.snapshot_id
-        if snapshot is not None and snapshot.id != known:
-            self._board = Board.from_snapshot(snapshot)
-            entries = self._board.leaderboard.entries
+        board = None if snapshot is None else _read(snapshot)
+        if snapshot is not None:
+            self._read_until = snapshot.id
+        if board is not None:
+            self._board = board
+            entries = board.leaderboard.entries
             self._matchmaker.learn({entry.model: entry.strength for entry in entries})
         elif cards == self._cards:
             return
@@ -309,6 +312,18 @@ class Boards:
             has_few_votes=entry.votes < self._settings.min_votes,
             is_retired=entry.model not in self._models,
         )
+
+
+def _read(snapshot: Snapshot) -> Board | None:
+    """The board of a snapshot, `None` if a program of another version wrote it differently.
+
+    The votes are still there, so a board that cannot be read is one to compute again.
+    """
+    try:
+        return Board.from_snapshot(snapshot)
+    except (KeyError, TypeError, ValueError):
+        logger.warning("snapshot %d cannot be read and will be computed again", snapshot.id)
+        return None
 
 
 def _describe(name: str, cards: Mapping[str, Mapping[str, Any]]) -> BoardModel:

@@ -66,9 +66,11 @@ class Snapshots:
                 )
             )
 
-    def latest(self) -> Snapshot | None:
-        """The newest leaderboard, `None` before the first."""
-        query = select(snapshots).order_by(snapshots.c.id.desc()).limit(1)
+    def latest(self, *, after: int = 0) -> Snapshot | None:
+        """The newest leaderboard, `None` where none is newer than snapshot `after`."""
+        query = (
+            select(snapshots).where(snapshots.c.id > after).order_by(snapshots.c.id.desc()).limit(1)
+        )
         with self._engine.connect() as connection:
             row = connection.execute(query).mappings().one_or_none()
         return None if row is None else Snapshot(**row)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from arena.web.texts import Texts
 
 HERE = Path(__file__).parent
+_CONTENT = {"arena": "prompt", "leaderboard": "board"}  # what the skip link leads to
 
 
 def html_part(
@@ -41,7 +42,7 @@ def page_header(texts: Texts, *, title: str, language: str, active: str) -> str:
         for page, path in paths.items()
     )
     return (
-        f'<a class="skip-link" href="#prompt">{escape(site["skip"])}</a>'
+        f'<a class="skip-link" href="#{_CONTENT[active]}">{escape(site["skip"])}</a>'
         '<header class="site-header">'
         f'<a class="site-title" href="/{language}/">{_mark()}<span>{escape(title)}</span></a>'
         f'<nav aria-label="{escape(site["nav"])}">{links}</nav>'

@@ -313,3 +313,19 @@ def test_boards_on_postgresql_agree_with_those_on_sqlite(store: Store, postgres_
     assert on_postgresql is not None
     assert on_postgresql.leaderboard == on_sqlite.leaderboard
     assert on_postgresql.settings == on_sqlite.settings
+
+
+def test_a_snapshot_of_another_version_is_computed_again_not_a_crash_at_the_start(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    cast(store, "Birch", "Amber", Outcome.MODEL_B)
+    make_boards(store).refresh()
+    with store.engine.begin() as connection:
+        connection.execute(update(snapshots).values(board={"models": [{"model": "Birch"}]}))
+    restarted = make_boards(store)
+    assert restarted.latest() is None
+    assert "cannot be read" in caplog.text
+    restarted.refresh()
+    board = restarted.latest()
+    assert board is not None
+    assert (board.votes, count_snapshots(store)) == (1, 2)
