@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from arena.battles import Battle, Response, ResponseStatus, Side
+from arena.battles import Battle, Response, ResponseStatus, Side, storable
 from arena.views import SideState, SideView
 from serving.protocol import (
     Completion,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_LONGEST_MODEL_ID = 300  # as wide as its column
+
 
 class _Draft:
     """An answer while it is being written."""
@@ -43,6 +45,7 @@ class _Draft:
         self.reasoning: list[str] = []
         self.started = time.monotonic()
         self.first_at: float | None = None
+        self.is_heard = False  # nothing more will come; it is being stored or has been
         self.ended: Response | None = None
 
     def view(self) -> SideView:
@@ -61,11 +64,11 @@ class _Draft:
         if self.first_at is None:
             self.first_at = time.monotonic()
         pieces = self.pieces if isinstance(event, TextDelta) else self.reasoning
-        pieces.append(_storable(event.text))
+        pieces.append(storable(event.text))
 
     def complete(self, completion: Completion) -> Response:
         """The answer as the provider ended it; an empty one is a failure."""
-        text = _storable(completion.text)
+        text = storable(completion.text)
         empty = not text.strip()
         return Response(
             turn=self.turn,
@@ -73,13 +76,13 @@ class _Draft:
             attempt=self.attempt,
             status=ResponseStatus.FAILED if empty else ResponseStatus.COMPLETE,
             text=text,
-            reasoning=_storable(completion.reasoning),
+            reasoning=storable(completion.reasoning),
             finish_reason=completion.finish_reason,
             prompt_tokens=completion.prompt_tokens,
             completion_tokens=completion.completion_tokens,
             time_to_first_token=completion.time_to_first_token,
             duration=completion.duration,
-            model_id=completion.model_id,
+            model_id=storable(completion.model_id)[:_LONGEST_MODEL_ID],
             error_kind="EmptyAnswer" if empty else None,
             error_message="the model ended without any text" if empty else None,
             created_at=datetime.now(UTC),
@@ -98,7 +101,7 @@ class _Draft:
             time_to_first_token=None if self.first_at is None else self.first_at - self.started,
             duration=now - self.started,
             error_kind=kind,
-            error_message=words,
+            error_message=None if words is None else storable(words),
             created_at=datetime.now(UTC),
         )
 
@@ -139,7 +142,9 @@ class Answering:
         self.version = 0
         self.watchers = 0
         self.done = False
-        self._tasks = [asyncio.create_task(self._answer(draft)) for draft in self._drafts.values()]
+        self._tasks = {
+            side: asyncio.create_task(self._answer(draft)) for side, draft in self._drafts.items()
+        }
         self._all = asyncio.create_task(self._finish())
 
     def draft(self, side: Side) -> SideView | None:
@@ -154,28 +159,34 @@ class Answering:
 
     async def stop(self) -> None:
         """Tells the models to stop, stores what has come, and returns when it is stored."""
-        for task in self._tasks:
-            task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._all
+        for side, task in self._tasks.items():
+            # An answer on its way to the record stays there: it was complete.
+            if not self._drafts[side].is_heard:
+                task.cancel()
+        # Unlike awaiting the task, waiting for it does not cancel it along with the caller.
+        await asyncio.wait([self._all])
 
     async def _answer(self, draft: _Draft) -> None:
-        model = self._models[draft.side]
+        response = await self._hear(draft)
+        draft.is_heard = True
+        draft.ended = await self._store(draft, response)
+        self.version += 1
+
+    async def _hear(self, draft: _Draft) -> Response:
+        """The answer, however it ended."""
         try:
-            response = await self._listen(draft, model)
+            return await self._listen(draft, self._models[draft.side])
         except ServingError as error:
             logger.warning("battle %s side %s: %s", self.battle.id, draft.side, error)
             kind = type(error).__name__
-            response = draft.broken(ResponseStatus.FAILED, kind=kind, words=str(error))
+            return draft.broken(ResponseStatus.FAILED, kind=kind, words=str(error))
         except asyncio.CancelledError:
-            response = draft.broken(ResponseStatus.CANCELLED, kind=None, words=None)
+            return draft.broken(ResponseStatus.CANCELLED, kind=None, words=None)
         except Exception as error:
             # Whatever a back end raises must end this side visibly, not hang the battle.
             logger.exception("battle %s side %s", self.battle.id, draft.side)
             words = f"{type(error).__name__}: {error}"
-            response = draft.broken(ResponseStatus.FAILED, kind="ServingError", words=words)
-        draft.ended = await self._store(draft, response)
-        self.version += 1
+            return draft.broken(ResponseStatus.FAILED, kind="ServingError", words=words)
 
     async def _listen(self, draft: _Draft, model: ChatModel) -> Response:
         async with aclosing(model.stream(self._messages(draft.side))) as events:
@@ -196,9 +207,12 @@ class Answering:
         return response
 
     async def _finish(self) -> None:
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         try:
             await self._settled(self)
+        except Exception:
+            # The sweep finds a battle that nobody is answering; stopping must not fail for it.
+            logger.exception("battle %s: its end could not be stored", self.battle.id)
         finally:
             self.done = True
             self.version += 1
@@ -228,8 +242,3 @@ class Answering:
 def _text(battle: Battle, turn: int, side: Side) -> str:
     response = battle.response(turn, side)
     return "" if response is None else response.text
-
-
-def _storable(text: str) -> str:
-    """Without NUL, which PostgreSQL cannot store and no answer needs."""
-    return text.replace("\0", "")

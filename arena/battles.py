@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003  dataclass fields are inspected at run time
 from enum import StrEnum
 
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
 
 class Side(StrEnum):
     """Where an answer is shown: A is on the left."""
@@ -260,17 +262,22 @@ class Battle:
 def names_itself(battle: Battle) -> bool:
     """Whether an answer told the voter which model wrote it.
 
-    A prompt that mentions the name itself makes the answer's mention no revelation.
+    Every attempt counts, for the voter has read it. A prompt that mentions the name itself
+    makes the mentions of the answers to it and to later ones no revelation.
     """
-    asked = "\n".join(battle.prompts)
-    for side in Side:
-        name = re.compile(rf"(?<!\w){re.escape(battle.pairing.model(side))}(?!\w)", re.IGNORECASE)
-        if name.search(asked):
-            continue
-        responses = (battle.response(turn, side) for turn in range(len(battle.prompts)))
-        if any(response and name.search(response.text) for response in responses):
-            return True
-    return False
+    return any(_reveals_its_model(battle, response) for response in battle.responses)
+
+
+def _reveals_its_model(battle: Battle, response: Response) -> bool:
+    model = re.escape(battle.pairing.model(response.side))
+    name = re.compile(rf"(?<!\w){model}(?!\w)", re.IGNORECASE)
+    asked = "\n".join(battle.prompts[: response.turn + 1])
+    return name.search(response.text) is not None and name.search(asked) is None
+
+
+def exclusion_of(battle: Battle) -> ExclusionReason | None:
+    """Why a vote on this battle would not count, `None` where it would."""
+    return ExclusionReason.IDENTITY_REVEALED if names_itself(battle) else None
 
 
 def settled_status(statuses: tuple[ResponseStatus, ...]) -> BattleStatus:
@@ -286,11 +293,17 @@ def settled_status(statuses: tuple[ResponseStatus, ...]) -> BattleStatus:
     return BattleStatus.FAILED
 
 
-def clean_prompt(prompt: str, *, turn: int, max_characters: int, max_turns: int) -> str:
-    """A prompt as it is stored and sent: NUL bytes and lone surrogates out, ends stripped.
+def storable(text: str) -> str:
+    """The text without NUL and lone surrogates.
 
-    PostgreSQL stores no NUL, JSON over the wire no lone surrogate, and neither is anything
-    a person meant to write.
+    PostgreSQL stores no NUL, UTF-8 (hence every database and the wire) no lone surrogate,
+    and neither is anything that a person or a model meant to write.
+    """
+    return _UNSTORABLE.sub("", text)
+
+
+def clean_prompt(prompt: str, *, turn: int, max_characters: int, max_turns: int) -> str:
+    """A prompt as it is stored and sent, without what cannot be and with its ends stripped.
 
     Args:
         prompt: as typed.
@@ -305,7 +318,7 @@ def clean_prompt(prompt: str, *, turn: int, max_characters: int, max_turns: int)
         raise InvalidPrompt("too_many_turns", value=turn + 1, limit=max_turns)
     if len(prompt) > max_characters:
         raise InvalidPrompt("too_long", value=len(prompt), limit=max_characters)
-    text = "".join(c for c in prompt if c != "\0" and not "\ud800" <= c <= "\udfff").strip()
+    text = storable(prompt).strip()
     if not text:
         raise InvalidPrompt("empty", value=0, limit=max_characters)
     return text

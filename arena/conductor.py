@@ -17,20 +17,18 @@ from arena.answering import Answering
 from arena.battles import (
     Battle,
     BattleStatus,
-    ExclusionReason,
     InvalidPrompt,
     ModelGone,
     Outcome,
     Response,
     Side,
     clean_prompt,
-    names_itself,
     settled_status,
 )
 from arena.views import BattleView, recorded_side, reveal_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 
     from arena.matchmaker import Matchmaker
     from arena.store import Store
@@ -95,6 +93,7 @@ class Conductor:
         self.known_prompts = known_prompts
         self._recorded = frozenset(map(_single_spaced, known_prompts or ()))
         self._live: dict[str, Answering] = {}
+        self._arriving: set[asyncio.Task[BattleView]] = set()
         self._worker_id = ""
         self._upkeep: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
@@ -119,8 +118,10 @@ class Conductor:
 
     async def close(self) -> None:
         """Stops all answers, stores how far they came, and signs off."""
-        if self._upkeep is not None:
-            self._upkeep.cancel()
+        for task in (self._upkeep, *self._leaving):
+            if task is not None:
+                task.cancel()
+        await asyncio.gather(*self._arriving, return_exceptions=True)
         await asyncio.gather(*(live.stop() for live in list(self._live.values())))
         await asyncio.to_thread(self._store.workers.sign_off, self._worker_id)
 
@@ -137,15 +138,12 @@ class Conductor:
             ArenaFull: too many battles are being answered.
         """
         text = self._clean(prompt, turn=0)
-        self._check_room()
-        battle = await asyncio.to_thread(
-            self._store.battles.start,
-            voter_id=voter_id,
-            pairing=self._matchmaker.draw(),
-            prompt=text,
-            worker_id=self._worker_id,
+        pairing = self._matchmaker.draw()
+        return await self._record_and_ask(
+            lambda: self._store.battles.start(
+                voter_id=voter_id, pairing=pairing, prompt=text, worker_id=self._worker_id
+            )
         )
-        return self._ask(battle, tuple(Side))
 
     async def follow_up(self, battle_id: str, prompt: str, voter_id: str) -> BattleView:
         """Sends another prompt to both models of a battle.
@@ -156,15 +154,12 @@ class Conductor:
         """
         battle = await self._battle(battle_id, voter_id)
         text = self._clean(prompt, turn=len(battle.prompts))
-        self._check_can_ask(battle)
-        battle = await asyncio.to_thread(
-            self._store.battles.add_turn,
-            battle_id,
-            voter_id=voter_id,
-            prompt=text,
-            worker_id=self._worker_id,
+        self._check_served(battle)
+        return await self._record_and_ask(
+            lambda: self._store.battles.add_turn(
+                battle_id, voter_id=voter_id, prompt=text, worker_id=self._worker_id
+            )
         )
-        return self._ask(battle, tuple(Side))
 
     async def regenerate(self, battle_id: str, voter_id: str) -> BattleView:
         """Asks both models for another answer to the last prompt.
@@ -173,7 +168,7 @@ class Conductor:
             BattleError: the battle does not allow it.
             ArenaFull: too many battles are being answered.
         """
-        return self._ask(await self._reopen(battle_id, voter_id), tuple(Side))
+        return await self._reopen(battle_id, voter_id, only_unfinished=False)
 
     async def retry(self, battle_id: str, voter_id: str) -> BattleView:
         """Asks the sides that did not finish once more.
@@ -182,8 +177,7 @@ class Conductor:
             BattleError: the battle does not allow it.
             ArenaFull: too many battles are being answered.
         """
-        battle = await self._reopen(battle_id, voter_id)
-        return self._ask(battle, battle.unfinished_sides() or tuple(Side))
+        return await self._reopen(battle_id, voter_id, only_unfinished=True)
 
     async def view(self, battle_id: str, voter_id: str) -> BattleView:
         """The battle as its voter may see it now.
@@ -204,20 +198,23 @@ class Conductor:
             UnknownBattle: there is none of that id, or it is somebody else's.
         """
         battle = await self._battle(battle_id, voter_id)
-        live = self._live.get(battle_id)
-        if live is not None:
-            with self._watching(live):
-                seen = -1
-                while not live.done:
-                    if live.version != seen:
-                        seen = live.version
-                        yield _live_view(live)
-                    await asyncio.sleep(self._tick(live))
-            battle = await self._battle(battle_id, voter_id)
-        while battle.status is BattleStatus.ANSWERING:  # in another process
-            yield await self._recorded_view(battle)
-            await asyncio.sleep(1)
-            battle = await self._battle(battle_id, voter_id)
+        while True:
+            live = self._live.get(battle_id)
+            if live is not None:
+                with self._watching(live):
+                    seen = -1
+                    while not live.done:
+                        if live.version != seen:
+                            seen = live.version
+                            yield _live_view(live)
+                        await asyncio.sleep(self._tick(live))
+                battle = await self._battle(battle_id, voter_id)
+            if battle.status is not BattleStatus.ANSWERING:
+                break
+            if battle_id not in self._live:  # another process answers it
+                yield await self._recorded_view(battle)
+                await asyncio.sleep(1)
+                battle = await self._battle(battle_id, voter_id)
         yield await self._recorded_view(battle)
 
     async def leave(self, battle_id: str, voter_id: str) -> None:
@@ -238,14 +235,8 @@ class Conductor:
             UnknownBattle: there is none of that id, or it is somebody else's.
             VoteNotOpen: its answers are not both complete.
         """
-        battle = await self._battle(battle_id, voter_id)
-        named = names_itself(battle)
         battle = await asyncio.to_thread(
-            self._store.battles.vote,
-            battle_id,
-            voter_id=voter_id,
-            outcome=outcome,
-            exclusion=ExclusionReason.IDENTITY_REVEALED if named else None,
+            self._store.battles.vote, battle_id, voter_id=voter_id, outcome=outcome
         )
         return await self._recorded_view(battle)
 
@@ -260,30 +251,47 @@ class Conductor:
             max_characters=self._limits.max_prompt_characters,
             max_turns=self._limits.max_turns,
         )
-        if self._recorded and turn == 0 and _single_spaced(text) not in self._recorded:
+        is_limited = self.known_prompts is not None and turn == 0
+        if is_limited and _single_spaced(text) not in self._recorded:
             raise InvalidPrompt("not_recorded", value=len(text), limit=len(self._recorded))
         return text
 
-    def _check_room(self) -> None:
-        if len(self._live) >= self._limits.max_live:
-            raise ArenaFull(f"{len(self._live)} battles are being answered")
-
-    def _check_can_ask(self, battle: Battle) -> None:
-        self._check_room()
+    def _check_served(self, battle: Battle) -> None:
         if any(battle.pairing.model(side) not in self._models for side in Side):
             raise ModelGone(battle.id)
 
     async def _battle(self, battle_id: str, voter_id: str) -> Battle:
         return await asyncio.to_thread(self._store.battles.get, battle_id, voter_id=voter_id)
 
-    async def _reopen(self, battle_id: str, voter_id: str) -> Battle:
-        self._check_can_ask(await self._battle(battle_id, voter_id))
-        return await asyncio.to_thread(
-            self._store.battles.reopen,
-            battle_id,
-            voter_id=voter_id,
-            worker_id=self._worker_id,
+    async def _reopen(self, battle_id: str, voter_id: str, *, only_unfinished: bool) -> BattleView:
+        self._check_served(await self._battle(battle_id, voter_id))
+        return await self._record_and_ask(
+            lambda: self._store.battles.reopen(
+                battle_id, voter_id=voter_id, worker_id=self._worker_id
+            ),
+            only_unfinished=only_unfinished,
         )
+
+    async def _record_and_ask(
+        self, record: Callable[[], Battle], *, only_unfinished: bool = False
+    ) -> BattleView:
+        """Commits what is to be answered, then asks the models.
+
+        In a task of its own: a page that leaves in between must not leave a battle on record
+        that nobody is answering.
+        """
+        if len(self._live) + len(self._arriving) >= self._limits.max_live:
+            raise ArenaFull(f"{len(self._live)} battles are being answered")
+
+        async def _arrive() -> BattleView:
+            battle = await asyncio.to_thread(record)
+            unfinished = battle.unfinished_sides() if only_unfinished else ()
+            return self._ask(battle, unfinished or tuple(Side))
+
+        task = asyncio.create_task(_arrive())
+        self._arriving.add(task)
+        task.add_done_callback(self._arriving.discard)
+        return await asyncio.shield(task)
 
     def _ask(self, battle: Battle, sides: tuple[Side, ...]) -> BattleView:
         live = Answering(
@@ -303,7 +311,9 @@ class Conductor:
     async def _settled(self, live: Answering) -> None:
         try:
             status = settled_status(live.statuses())
-            await asyncio.to_thread(self._store.battles.settle, live.battle.id, status)
+            await asyncio.to_thread(
+                self._store.battles.settle, live.battle.id, status, worker_id=self._worker_id
+            )
         finally:
             # A follow-up may have begun the moment the status was on record.
             if self._live.get(live.battle.id) is live:

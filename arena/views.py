@@ -93,6 +93,10 @@ _STATES = {
     ResponseStatus.FAILED: SideState.FAILED,
     ResponseStatus.CANCELLED: SideState.CANCELLED,
 }
+_UNRECORDED = {
+    BattleStatus.ANSWERING: SideState.WAITING,
+    BattleStatus.FAILED: SideState.FAILED,
+}
 
 
 def recorded_side(battle: Battle, side: Side, *, reveal: Reveal | None = None) -> SideView:
@@ -102,9 +106,10 @@ def recorded_side(battle: Battle, side: Side, *, reveal: Reveal | None = None) -
     answers = tuple("" if response is None else response.text for response in responses)
     latest = responses[last]
     if latest is None:
-        waiting = battle.status is BattleStatus.ANSWERING
-        state = SideState.WAITING if waiting else SideState.CANCELLED
-        return SideView(answers=answers, state=state)
+        # A battle fails only once both sides have ended; this one could not be stored.
+        problem = "NotStored" if battle.status is BattleStatus.FAILED else None
+        state = _UNRECORDED.get(battle.status, SideState.CANCELLED)
+        return SideView(answers=answers, state=state, problem=problem)
     return SideView(
         answers=answers,
         state=_STATES[latest.status],

@@ -7,6 +7,7 @@ machine that installs everything, the same is a failure: nothing goes untested u
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -16,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from sqlalchemy import create_engine, make_url, text
 
 from arena.demo import ModelFileUnavailable, ensure_model_file
+from arena.store import Store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -126,3 +129,36 @@ def postgres_url() -> Iterator[str]:
         call("pg_ctl", "-w", "-m", "immediate", "stop")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+@pytest.fixture
+def sqlite_database(tmp_path: Path) -> str:
+    """The URL of an SQLite file that does not exist yet."""
+    return f"sqlite:///{tmp_path}/arena.db"
+
+
+@pytest.fixture
+def postgres_database(postgres_url: str) -> str:
+    """The URL of an empty database of its own in the tests' PostgreSQL."""
+    name = f"arena_{secrets.token_hex(8)}"
+    engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return make_url(postgres_url).set(database=name).render_as_string(hide_password=False)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """An empty database: every test that asks for it runs on both engines."""
+    url = request.getfixturevalue(f"{request.param}_database")
+    assert isinstance(url, str)
+    return url
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    """An open store over an empty database, on both engines."""
+    opened = open_store(database_url)
+    yield opened
+    opened.close()

@@ -7,13 +7,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from arena.battles import (
     Battle,
     BattleStatus,
-    ExclusionReason,
     Outcome,
     Pairing,
     Response,
@@ -22,6 +21,7 @@ from arena.battles import (
     UnknownBattle,
     Vote,
     VoterKind,
+    exclusion_of,
 )
 from arena.store.engine import begin_write
 from arena.store.tables import battles, exclusions, models, responses, turns, voters, votes
@@ -29,7 +29,7 @@ from arena.store.tables import battles, exclusions, models, responses, turns, vo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import RowMapping
+    from sqlalchemy import ColumnElement, RowMapping, Table
     from sqlalchemy.engine import Connection, Engine
 
 
@@ -46,14 +46,11 @@ class BattleRecords:
             cards: mappings with the columns of `models`.
         """
         with begin_write(self._engine) as connection:
-            known = set(connection.scalars(select(models.c.name)))
             for card in cards:
                 values = {**card, "updated_at": _now()}
-                if card["name"] in known:
-                    where = models.c.name == card["name"]
+                where = models.c.name == card["name"]
+                if not _insert_new(connection, models, where, values):
                     connection.execute(update(models).where(where).values(values))
-                else:
-                    connection.execute(insert(models).values(values))
 
     def cards(self) -> dict[str, dict[str, Any]]:
         """The card of every model that ever could be drawn, by name."""
@@ -109,10 +106,22 @@ class BattleRecords:
         with begin_write(self._engine) as connection:
             connection.execute(insert(responses).values(battle_id=battle_id, **asdict(response)))
 
-    def settle(self, battle_id: str, status: BattleStatus) -> None:
-        """Records that both sides have ended and what that makes of the battle."""
+    def settle(self, battle_id: str, status: BattleStatus, *, worker_id: str) -> None:
+        """Records that both sides have ended and what that makes of the battle.
+
+        Only the worker that is answering may say so: one that was taken for dead must not
+        reopen what its successor has finished, or what has been voted on.
+        """
         with begin_write(self._engine) as connection:
-            _set_status(connection, battle_id, status, None)
+            connection.execute(
+                update(battles)
+                .where(
+                    battles.c.id == battle_id,
+                    battles.c.status == BattleStatus.ANSWERING,
+                    battles.c.worker_id == worker_id,
+                )
+                .values(status=status, worker_id=None, updated_at=_now())
+            )
 
     def get(self, battle_id: str, *, voter_id: str) -> Battle:
         """A voter's battle.
@@ -137,21 +146,11 @@ class BattleRecords:
             battle_id = connection.scalar(query)
             return None if battle_id is None else _load(connection, battle_id)
 
-    def vote(
-        self,
-        battle_id: str,
-        *,
-        voter_id: str,
-        outcome: Outcome,
-        exclusion: ExclusionReason | None = None,
-    ) -> Battle:
+    def vote(self, battle_id: str, *, voter_id: str, outcome: Outcome) -> Battle:
         """Records a vote; a vote that is already there stays as it was.
 
-        Args:
-            battle_id: the battle.
-            voter_id: who votes.
-            outcome: the button.
-            exclusion: why the vote will not count, if so.
+        A vote that the rules exclude is recorded with the reason: they are asked about the
+        very answers that are voted on, while no other writer can change them.
 
         Returns:
             The battle with the vote that is on record, which is the first one cast.
@@ -165,7 +164,7 @@ class BattleRecords:
                 battle = _load(connection, battle_id, lock=True)
                 battle.check_vote(voter_id)
                 if battle.vote is None:
-                    _add_vote(connection, battle_id, voter_id, outcome, exclusion)
+                    _add_vote(connection, battle, outcome)
                 return _load(connection, battle_id)
         except IntegrityError:  # another process was first; its vote is the one that counts
             return self.get(battle_id, voter_id=voter_id)
@@ -187,8 +186,22 @@ def _now() -> datetime:
 
 
 def _ensure_voter(connection: Connection, voter_id: str, now: datetime) -> None:
-    if connection.scalar(select(voters.c.id).where(voters.c.id == voter_id)) is None:
-        connection.execute(insert(voters).values(id=voter_id, kind=VoterKind.CROWD, created_at=now))
+    values = {"id": voter_id, "kind": VoterKind.CROWD, "created_at": now}
+    _insert_new(connection, voters, voters.c.id == voter_id, values)
+
+
+def _insert_new(
+    connection: Connection, table: Table, where: ColumnElement[bool], values: Mapping[str, Any]
+) -> bool:
+    """Inserts a row unless it is there, which on PostgreSQL another writer may see to meanwhile."""
+    if connection.scalar(select(exists().where(where))):
+        return False
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(table).values(values))
+    except IntegrityError:
+        return False
+    return True
 
 
 def _add_turn(
@@ -207,23 +220,18 @@ def _set_status(
     connection.execute(update(battles).where(where).values(values))
 
 
-def _add_vote(
-    connection: Connection,
-    battle_id: str,
-    voter_id: str,
-    outcome: Outcome,
-    exclusion: ExclusionReason | None,
-) -> None:
+def _add_vote(connection: Connection, battle: Battle, outcome: Outcome) -> None:
     now = _now()
-    vote_id = connection.execute(
-        insert(votes).values(
-            battle_id=battle_id, voter_id=voter_id, outcome=outcome, created_at=now
-        )
-    ).inserted_primary_key
-    _set_status(connection, battle_id, BattleStatus.VOTED, None)
-    if exclusion is not None and vote_id is not None:
+    vote_id = connection.scalar(
+        insert(votes)
+        .values(battle_id=battle.id, voter_id=battle.voter_id, outcome=outcome, created_at=now)
+        .returning(votes.c.id)
+    )
+    _set_status(connection, battle.id, BattleStatus.VOTED, None)
+    reason = exclusion_of(battle)
+    if reason is not None:
         connection.execute(
-            insert(exclusions).values(vote_id=vote_id[0], reason=exclusion, note="", created_at=now)
+            insert(exclusions).values(vote_id=vote_id, reason=reason, note="", created_at=now)
         )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.util.exc import CommandError
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import Engine, make_url
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -35,26 +37,38 @@ def open_engine(url: str) -> Engine:
         StoreError: the URL is no URL, its driver is missing, or the database cannot be
             reached or written.
     """
+    shown = _without_password(url)
     try:
         parsed = make_url(url)
         engine = create_engine(parsed, pool_pre_ping=parsed.get_backend_name() != "sqlite")
     except (ArgumentError, ImportError) as error:
         remedy = "use an SQLAlchemy URL whose driver is installed (extra: postgres)"
-        raise StoreError(f"database.url: {error}; {remedy}") from error
+        raise StoreError(f"database.url {shown!r}: {error}; {remedy}") from error
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)
-    shown = parsed.render_as_string(hide_password=True)
     try:
         _upgrade(engine)
-    except (OperationalError, OSError) as error:
+    except (SQLAlchemyError, CommandError, OSError) as error:
         engine.dispose()
-        cause = error.orig if isinstance(error, OperationalError) else error
-        remedy = "check that it exists, is writable and that the server is running"
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        remedy = _remedy(error)
         raise StoreError(f"database.url {shown!r} cannot be opened: {cause}; {remedy}") from error
-    except SQLAlchemyError as error:
-        engine.dispose()
-        raise StoreError(f"database.url {shown!r}: {error}") from error
     return engine
+
+
+def _without_password(url: str) -> str:
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except ArgumentError:
+        return re.sub(r":[^:@/]+@", ":***@", url)
+
+
+def _remedy(error: Exception) -> str:
+    if isinstance(error, CommandError):
+        return "it was made by a newer version of this program; upgrade, or use another database"
+    if isinstance(error, OperationalError | OSError):
+        return "check that it exists, is writable and that the server is running"
+    return "check that it is an arena's database and that its user may create tables there"
 
 
 def begin_write(engine: Engine) -> AbstractContextManager[Connection]:

@@ -70,12 +70,12 @@ def cast(
             side=side,
             attempt=0,
             status=ResponseStatus.COMPLETE,
-            text="Because.",
+            text=f"I am {model_a}." if exclusion else "Because.",
             created_at=NOW,
         )
         store.battles.add_response(battle.id, response)
-    store.battles.settle(battle.id, BattleStatus.READY)
-    store.battles.vote(battle.id, voter_id=voter_id, outcome=outcome, exclusion=exclusion)
+    store.battles.settle(battle.id, BattleStatus.READY, worker_id=worker_id)
+    store.battles.vote(battle.id, voter_id=voter_id, outcome=outcome)
     return battle.id
 
 
