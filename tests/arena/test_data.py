@@ -234,13 +234,14 @@ def test_recordings_keep_their_measured_pace_and_their_limits() -> None:
             assert row.tokens == 1 or row.tokens_per_second is not None
 
 
-def test_contenders_seldom_give_the_same_answer() -> None:
-    by_prompt: dict[object, list[object]] = {}
+def test_no_answer_is_another_contenders_or_its_beginning() -> None:
+    by_prompt: dict[object, list[str]] = {}
     for rows in recordings().values():
         for row in rows:
-            by_prompt.setdefault(row["id"], []).append(row["answer"])
-    same = [name for name, answers in by_prompt.items() if len(set(answers)) < len(answers)]
-    assert len(same) <= len(by_prompt) // 10
+            by_prompt.setdefault(row["id"], []).append(str(row["answer"]))
+    for name, answers in by_prompt.items():
+        starts = [answer[:60] for answer in answers]
+        assert len(set(starts)) == len(starts), name
 
 
 def test_the_recordings_stay_small() -> None:
@@ -248,14 +249,19 @@ def test_the_recordings_stay_small() -> None:
 
 
 async def test_the_recorded_demo_plays_its_answers() -> None:
-    async with Roster(contenders("recorded.toml")) as roster:
+    # Their own pace is a person's; only what is played matters here.
+    specs = [
+        spec.model_copy(update={"time_to_first_token": 0.0, "tokens_per_second": 10_000.0})
+        for spec in contenders("recorded.toml")
+    ]
+    async with Roster(specs) as roster:
         for name, model in roster.models.items():
-            row = min(recordings()[name], key=lambda row: len(str(row["answer"])))
-            async with aclosing(model.stream([Message("user", str(row["prompt"]))])) as events:
-                last = [event async for event in events][-1]
-            assert isinstance(last, Completion)
-            assert last.text == row["answer"]
-            assert last.completion_tokens == row["tokens"]
+            for row in recordings()[name]:
+                async with aclosing(model.stream([Message("user", str(row["prompt"]))])) as events:
+                    last = [event async for event in events][-1]
+                assert isinstance(last, Completion)
+                assert last.text == row["answer"]
+                assert last.completion_tokens == row["tokens"]
 
 
 @pytest.mark.model
