@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 # vLLM asks its makers' server on every start unless told not to.
 _NO_TELEMETRY = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+# How an exception looks in its log: bare, or behind the process, level and time of the line.
+_EXCEPTION = re.compile(
+    r"^(?:\(.+? pid=\d+\) ERROR .*?\] )?((?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception): .*)$",
+    re.MULTILINE,
+)
+_LETTERS_QUOTED = 500
 
 
 class VllmServer:
@@ -83,7 +90,10 @@ class VllmServer:
             title=f"vLLM for {self._model}",
             env=_NO_TELEMETRY,
         )
-        await process.start(health_url=f"{self.root_url}/health", patience=patience)
+        try:
+            await process.start(health_url=f"{self.root_url}/health", patience=patience)
+        except ModelUnreachable as error:
+            raise _add_first_error(error, process.log) from None
         self._process = process
 
     async def aclose(self) -> None:
@@ -91,6 +101,18 @@ class VllmServer:
         process, self._process = self._process, None
         if process is not None:
             await process.aclose()
+
+
+def _add_first_error(error: ModelUnreachable, log: Path | None) -> ModelUnreachable:
+    """The error with the exception that began it, which the end of a log seldom shows.
+
+    When a worker fails, its engine and then the server fail too, each with a traceback.
+    """
+    text = log.read_text(encoding="utf-8", errors="replace") if log is not None else ""
+    found = _EXCEPTION.search(text)
+    if found is None or found[1] in str(error):
+        return error
+    return ModelUnreachable(f"{error}\nthe first error in it: {found[1][:_LETTERS_QUOTED]}")
 
 
 def _find_vllm() -> list[str]:
