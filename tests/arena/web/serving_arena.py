@@ -65,7 +65,7 @@ def recorded_model(
     name: str,
     folder: Path,
     *,
-    answers: Mapping[str, str | Mapping[str, object]],
+    answers: Mapping[str | tuple[str, ...], str | Mapping[str, object]],
     **spec: object,
 ) -> dict[str, object]:
     """The settings of a model that plays recorded answers.
@@ -74,17 +74,23 @@ def recorded_model(
         name: the model's.
         folder: its file is written there.
         answers: prompt → answer, or further fields of the row with it; the prompt `*` is
-            any other prompt.
+            any other prompt, a tuple the prompts of a conversation.
         spec: further settings of the model, such as `tokens_per_second` for all answers.
     """
     rows = [
-        {"prompt": prompt, **({"answer": row} if isinstance(row, str) else row)}
+        {**_asked(prompt), **({"answer": row} if isinstance(row, str) else row)}
         for prompt, row in answers.items()
     ]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{re.sub('[^A-Za-z0-9]+', '-', name)}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return {"name": name, "backend": "recorded", "path": str(path), **spec}
+
+
+def _asked(prompt: str | tuple[str, ...]) -> dict[str, object]:
+    if isinstance(prompt, str):
+        return {"prompt": prompt}
+    return {"messages": [{"role": "user", "content": turn} for turn in prompt]}
 
 
 @contextmanager
