@@ -114,13 +114,25 @@ def running_arena(
     settings = {"data_dir": str(data_dir), "models": specs, "server": server, **sections}
     described = data_dir / "settings.json"
     described.write_text(json.dumps(settings), encoding="utf-8")
-    with (data_dir / "server.log").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, __file__, str(described)], stdout=subprocess.PIPE, stderr=log
-        )
+    command = [sys.executable, __file__, str(described)]
+    with serving(command, data_dir=data_dir) as arena:
+        yield arena
+
+
+@contextmanager
+def serving(command: Sequence[str], *, data_dir: Path) -> Iterator[RunningArena]:
+    """Runs a command that says where its arena is open, until the block ends.
+
+    Args:
+        command: it logs to its standard error.
+        data_dir: the folder that it keeps its votes in.
+    """
+    data_dir.mkdir(parents=True, exist_ok=True)
+    log = data_dir / "server.log"
+    with log.open("ab") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
     try:
-        address = _wait_until_open(process, data_dir / "server.log")
-        yield RunningArena(address, data_dir, process)
+        yield RunningArena(_wait_until_open(process, log), data_dir, process)
     finally:
         process.terminate()
         try:
@@ -132,17 +144,23 @@ def running_arena(
 
 def _wait_until_open(process: subprocess.Popen[bytes], log: Path) -> str:
     assert process.stdout is not None
-    said = process.stdout.readline().decode()  # empty where the server ended instead
-    found = re.search(r"http://\S+?(?=/?\s)", said)
-    if found is None:
-        words = log.read_text(encoding="utf-8")
-        raise AssertionError(f"the arena did not start; it said {said!r}\n{words}")
+    said = []
+    for line in process.stdout:
+        said.append(line.decode())
+        if found := re.search(r"http://\S+?(?=/?\s)", said[-1]):
+            _wait_until_healthy(found[0], process)
+            return found[0]
+    words = log.read_text(encoding="utf-8")
+    raise AssertionError(f"the arena did not start; it said {said}\n{words}")
+
+
+def _wait_until_healthy(address: str, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:
-            with urllib.request.urlopen(f"{found[0]}/healthz", timeout=5) as answer:  # noqa: S310  our own address
+            with urllib.request.urlopen(f"{address}/healthz", timeout=5) as answer:  # noqa: S310  our own address
                 assert json.load(answer)["status"] == "ok"
-                return found[0]
+                return
         except OSError:
             if time.monotonic() > deadline or process.poll() is not None:
                 raise
