@@ -100,7 +100,7 @@ class InvalidPrompt(BattleError):
     """A prompt that cannot be sent.
 
     Attributes:
-        reason: `empty`, `too_long`, `too_many_turns` or `not_recorded`.
+        reason: `empty`, `too_long`, `too_many_turns`, `not_recorded` or `no_follow_up`.
         value: the offending number (characters or turns).
         limit: what is allowed (the number of recorded prompts for `not_recorded`).
     """

@@ -197,10 +197,10 @@ class Conductor:
         Raises:
             UnknownBattle: there is none of that id, or it is somebody else's.
         """
-        battle = await self._battle(battle_id, voter_id)
         while True:
             live = self._live.get(battle_id)
             if live is not None:
+                live.battle.check_owner(voter_id)
                 with self._watching(live):
                     seen = -1
                     while not live.done:
@@ -208,14 +208,13 @@ class Conductor:
                             seen = live.version
                             yield _live_view(live)
                         await asyncio.sleep(self._tick(live))
-                battle = await self._battle(battle_id, voter_id)
+            battle = await self._battle(battle_id, voter_id)
+            if battle_id in self._live:  # asked again in the meantime
+                continue
+            yield await self._recorded_view(battle)
             if battle.status is not BattleStatus.ANSWERING:
-                break
-            if battle_id not in self._live:  # another process answers it
-                yield await self._recorded_view(battle)
-                await asyncio.sleep(1)
-                battle = await self._battle(battle_id, voter_id)
-        yield await self._recorded_view(battle)
+                return
+            await asyncio.sleep(1)  # another process answers it
 
     async def leave(self, battle_id: str, voter_id: str) -> None:
         """Gives a battle up: its models are told to stop at once.
@@ -251,9 +250,11 @@ class Conductor:
             max_characters=self._limits.max_prompt_characters,
             max_turns=self._limits.max_turns,
         )
-        is_limited = self.known_prompts is not None and turn == 0
-        if is_limited and _single_spaced(text) not in self._recorded:
-            raise InvalidPrompt("not_recorded", value=len(text), limit=len(self._recorded))
+        if self.known_prompts is not None:
+            if turn:
+                raise InvalidPrompt("no_follow_up", value=turn + 1, limit=1)
+            if _single_spaced(text) not in self._recorded:
+                raise InvalidPrompt("not_recorded", value=len(text), limit=len(self._recorded))
         return text
 
     def _check_served(self, battle: Battle) -> None:

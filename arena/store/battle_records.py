@@ -60,22 +60,32 @@ class BattleRecords:
 
     def start(self, *, voter_id: str, pairing: Pairing, prompt: str, worker_id: str) -> Battle:
         """Records a new battle, and its voter if new, before any model is asked."""
-        battle_id, now = secrets.token_urlsafe(16), _now()
+        now = _now()
+        battle = Battle(
+            id=secrets.token_urlsafe(16),
+            voter_id=voter_id,
+            pairing=pairing,
+            status=BattleStatus.ANSWERING,
+            prompts=(prompt,),
+            responses=(),
+            vote=None,
+            created_at=now,
+        )
         with begin_write(self._engine) as connection:
             _ensure_voter(connection, voter_id, now)
             connection.execute(
                 insert(battles).values(
-                    id=battle_id,
+                    id=battle.id,
                     voter_id=voter_id,
-                    status=BattleStatus.ANSWERING,
+                    status=battle.status,
                     worker_id=worker_id,
                     created_at=now,
                     updated_at=now,
                     **asdict(pairing),
                 )
             )
-            _add_turn(connection, battle_id, 0, prompt, now)
-            return _load(connection, battle_id)
+            _add_turn(connection, battle.id, 0, prompt, now)
+        return battle
 
     def add_turn(self, battle_id: str, *, voter_id: str, prompt: str, worker_id: str) -> Battle:
         """Records a follow-up prompt; the battle is then being answered.
@@ -166,8 +176,11 @@ class BattleRecords:
                 if battle.vote is None:
                     _add_vote(connection, battle, outcome)
                 return _load(connection, battle_id)
-        except IntegrityError:  # another process was first; its vote is the one that counts
-            return self.get(battle_id, voter_id=voter_id)
+        except IntegrityError:
+            battle = self.get(battle_id, voter_id=voter_id)
+            if battle.vote is None:
+                raise
+            return battle  # another process was first; its vote is the one that counts
 
     def votes_of(self, voter_id: str) -> dict[Outcome, int]:
         """How often a voter pressed each button."""
@@ -245,14 +258,15 @@ def _load(connection: Connection, battle_id: str, *, lock: bool = False) -> Batt
         raise UnknownBattle(battle_id)
     prompts = select(turns.c.prompt).where(turns.c.battle_id == battle_id).order_by(turns.c.turn)
     answers = select(responses).where(responses.c.battle_id == battle_id).order_by(responses.c.id)
-    own_vote = select(votes).where(
-        votes.c.battle_id == battle_id, votes.c.voter_id == row["voter_id"]
-    )
+    vote = None
+    if row["status"] == BattleStatus.VOTED:
+        own = (votes.c.battle_id == battle_id, votes.c.voter_id == row["voter_id"])
+        vote = connection.execute(select(votes).where(*own)).mappings().one()
     return _battle(
         row,
         prompts=tuple(connection.scalars(prompts)),
         answers=connection.execute(answers).mappings().all(),
-        vote=connection.execute(own_vote).mappings().one_or_none(),
+        vote=vote,
     )
 
 

@@ -28,7 +28,7 @@ from arena.battles import (
 )
 from arena.conductor import ArenaFull
 from arena.web.battle_parts import lay_out
-from arena.web.battle_render import battle_state, chat_messages, reveal_cards
+from arena.web.battle_render import ChatMessage, battle_state, chat_messages, reveal_cards
 from arena.web.layout import html_part, page_header
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 # A battle whenever it has something new to show; `None` before the first prompt.
 Views = AsyncGenerator["BattleView | None"]
 # The conversations of both sides and the battle's state, as every event writes them.
-Updates = tuple[list[dict[str, str]], list[dict[str, str]], str]
+Updates = tuple[list[ChatMessage], list[ChatMessage], str]
 
 _NOTICES: dict[type[Exception], str] = {
     ArenaFull: "full",
@@ -103,6 +103,9 @@ class BattlePage:
             "outputs": [parts.chat_a, parts.chat_b, parts.state],
             "show_progress": "hidden",
             "api_visibility": "private",
+            # The values are made in the form the browser takes: postprocessing them would
+            # cost every update three trips to another thread.
+            "postprocess": False,
         }
         on_battle: dict[str, Any] = {
             **common,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from arena.battles import BattleStatus, Outcome, Side
 from arena.views import SideState
@@ -23,15 +23,24 @@ VOTE_KEYS = {
 }
 
 
-def chat_messages(view: BattleView | None, side: Side) -> list[dict[str, str]]:
-    """The conversation on one side, in Gradio's message form."""
-    messages: list[dict[str, str]] = []
+class ChatMessage(TypedDict):
+    """A message as Gradio 6's Chatbot sends it to the browser."""
+
+    role: str
+    content: list[dict[str, str]]
+    metadata: None
+    options: None
+
+
+def chat_messages(view: BattleView | None, side: Side) -> list[ChatMessage]:
+    """The conversation on one side."""
+    messages: list[ChatMessage] = []
     if view is None:
         return messages
     for prompt, answer in zip(view.prompts, view.side(side).answers, strict=True):
-        messages.append({"role": "user", "content": shown(prompt)})
+        messages.append(_message("user", prompt))
         if answer:
-            messages.append({"role": "assistant", "content": shown(answer)})
+            messages.append(_message("assistant", answer))
     return messages
 
 
@@ -89,6 +98,11 @@ def reveal_cards(
         f'<a href="/{language}/leaderboard/">{escape(words["see_leaderboard"])} →</a>'
         "</div></section>"
     )
+
+
+def _message(role: str, text: str) -> ChatMessage:
+    content = [{"type": "text", "text": shown(text)}]
+    return {"role": role, "content": content, "metadata": None, "options": None}
 
 
 def _placeholder(texts: Texts, view: BattleView | None) -> str:
