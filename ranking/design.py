@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +78,7 @@ def pair_distribution(
     if not 0 < exploration <= 1:
         raise ValueError(f"exploration: {exploration!r} is not in (0, 1]")
     first, second = np.triu_indices(len(strengths), k=1)
-    win_probability = 1 / (1 + np.exp(strengths[second] - strengths[first]))
+    win_probability = expit(strengths[first] - strengths[second])
     weights = POLICIES[policy](win_probability)
     total = weights.sum()
     share = weights / total if total > 0 else np.full(len(weights), 1 / len(weights))
