@@ -94,7 +94,7 @@ class BattleSettings(_Section):
     max_prompt_characters: int = Field(default=20_000, ge=1)
     max_turns: int = Field(default=10, ge=1)
     # How long answers keep streaming after the page was left, so that a reload finds them.
-    grace_seconds: float = Field(default=20.0, ge=0)
+    grace_seconds: float = Field(default=10.0, ge=0)
     max_live: int = Field(default=400, ge=1)
 
 

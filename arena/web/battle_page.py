@@ -72,7 +72,7 @@ class BattlePage:
         texts: of the language.
         language: its code, as in the page's path.
         title: the arena's.
-        ideas: prompts for "surprise me", in this language.
+        ideas: prompts for "surprise me", in this language; none hides the button.
     """
 
     def __init__(
@@ -94,7 +94,9 @@ class BattlePage:
         with self.blocks:
             header = page_header(texts, title=title, language=language, active="arena")
             html_part(header, elem_id="site")
-            self._parts = lay_out(texts, known_prompts=conductor.known_prompts)
+            self._parts = lay_out(
+                texts, known_prompts=conductor.known_prompts, offer_ideas=bool(self._ideas)
+            )
             self._connect()
 
     def _connect(self) -> None:

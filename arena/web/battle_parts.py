@@ -48,13 +48,16 @@ class Parts:
     new: gr.Button
 
 
-def lay_out(texts: Texts, *, known_prompts: Sequence[str] | None) -> Parts:
+def lay_out(
+    texts: Texts, *, known_prompts: Sequence[str] | None, offer_ideas: bool = True
+) -> Parts:
     """Places the components inside the open Blocks, top to bottom as a volunteer reads.
 
     Args:
         texts: of the page's language.
         known_prompts: the only prompts that can be answered, offered to pick from; `None`
             where any prompt will do.
+        offer_ideas: whether "surprise me" is shown.
     """
     words = texts["battle"]
     html_part(_how_it_works(texts), elem_id="how")
@@ -79,7 +82,7 @@ def lay_out(texts: Texts, *, known_prompts: Sequence[str] | None) -> Parts:
         )
         send = gr.Button(words["send"], variant="primary", elem_id="send", scale=0)
     with gr.Row(elem_id="tools"):
-        surprise = gr.Button(words["surprise"], elem_id="surprise", size="sm")
+        surprise = gr.Button(words["surprise"], elem_id="surprise", size="sm", visible=offer_ideas)
         regenerate = gr.Button(words["regenerate"], elem_id="regenerate", size="sm")
         retry = gr.Button(words["retry"], elem_id="retry", size="sm")
         new = gr.Button(words["new"], elem_id="new-battle", size="sm")

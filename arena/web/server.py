@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -17,29 +15,24 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio i
 
 import gradio as gr
 
-from arena.boards import Boards
-from arena.conductor import BattleLimits, Conductor
-from arena.matchmaker import Matchmaker
+from arena.house import open_arena
 from arena.settings import read_signing_secret
 from arena.shipped import find_shipped_data
-from arena.store import open_store
 from arena.web.battle_page import BattlePage
 from arena.web.identity import VoterTokens
 from arena.web.leaderboard_page import build_leaderboard_page, leaderboard_routes
 from arena.web.shell import PageShell
 from arena.web.texts import LANGUAGES, choose_language, load_texts
 from arena.web.theme import build_theme
-from serving.recorded import RecordedModel
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import Callable
 
     from starlette.types import ASGIApp
 
+    from arena.house import Arena
     from arena.settings import Settings
-    from arena.store import Store
-    from serving.protocol import ChatModel
     from serving.roster import Roster
 
 # The queue must hold every visitor who waits for a model; past it they are told so.
@@ -50,17 +43,6 @@ _WORKER_SLOTS = 4_000
 _KEEP_ALIVE_SECONDS = 75
 _SHUTDOWN_SECONDS = 3
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104  recognised, not bound
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arena:
-    """The rooms of a running arena."""
-
-    settings: Settings
-    store: Store
-    conductor: Conductor
-    boards: Boards
-    tokens: VoterTokens
 
 
 def run(settings: Settings, *, roster: Roster, announce: Callable[[str], None]) -> None:
@@ -78,55 +60,11 @@ def run(settings: Settings, *, roster: Roster, announce: Callable[[str], None]) 
     asyncio.run(_serve(settings, roster=roster, announce=announce))
 
 
-@asynccontextmanager
-async def open_arena(settings: Settings, models: Mapping[str, ChatModel]) -> AsyncIterator[Arena]:
-    """Connects the rooms over running models, and closes them in order.
-
-    Raises:
-        StoreError: the database cannot be opened.
-    """
-    store = await asyncio.to_thread(open_store, settings.database.url)
-    matchmaker = Matchmaker(
-        tuple(models),
-        policy=settings.matchmaking.policy,
-        exploration=settings.matchmaking.exploration,
-        seed=settings.matchmaking.seed,
-    )
-    conductor = Conductor(
-        store=store,
-        matchmaker=matchmaker,
-        models=models,
-        limits=BattleLimits(
-            max_prompt_characters=settings.battles.max_prompt_characters,
-            max_turns=settings.battles.max_turns,
-            max_live=settings.battles.max_live,
-            grace_seconds=settings.battles.grace_seconds,
-        ),
-        known_prompts=known_prompts(models),
-    )
-    boards = await asyncio.to_thread(
-        Boards, store, matchmaker, settings=settings.leaderboard, models=tuple(models)
-    )
-    await conductor.open()
-    fresh = asyncio.create_task(boards.keep_fresh())
-    try:
-        yield Arena(
-            settings=settings,
-            store=store,
-            conductor=conductor,
-            boards=boards,
-            tokens=VoterTokens(read_signing_secret(settings)),
-        )
-    finally:
-        fresh.cancel()
-        await conductor.close()
-        store.close()
-
-
 def build_app(arena: Arena) -> ASGIApp:
     """The pages in every language, the exports and the health check, as one application."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     settings = arena.settings
+    tokens = VoterTokens(read_signing_secret(settings))
 
     @app.get("/", include_in_schema=False)
     def _choose_language(request: Request) -> RedirectResponse:
@@ -141,7 +79,7 @@ def build_app(arena: Arena) -> ASGIApp:
         return JSONResponse({"status": "ok", "live_battles": arena.conductor.live_battles})
 
     app.include_router(leaderboard_routes(arena.boards))
-    ideas = _prompt_ideas()
+    ideas = _prompt_ideas() if settings.arena.show_prompt_ideas else {}
     for language in LANGUAGES:
         texts = load_texts(language)
         board = build_leaderboard_page(
@@ -149,11 +87,11 @@ def build_app(arena: Arena) -> ASGIApp:
         )
         battle = BattlePage(
             conductor=arena.conductor,
-            tokens=arena.tokens,
+            tokens=tokens,
             texts=texts,
             language=language,
             title=settings.arena.title,
-            ideas=ideas[texts["language"]["html"]],
+            ideas=ideas.get(texts["language"]["html"], ()),
         ).blocks
         # The longer path first: a mount takes everything below it.
         _mount(app, board, path=f"/{language}/leaderboard")
@@ -161,25 +99,9 @@ def build_app(arena: Arena) -> ASGIApp:
     return PageShell(
         app,
         title=settings.arena.title,
-        tokens=arena.tokens,
+        tokens=tokens,
         secure_cookies=settings.server.secure_cookies,
     )
-
-
-def known_prompts(models: Mapping[str, ChatModel]) -> tuple[str, ...] | None:
-    """The prompts that every model can answer, `None` where any prompt will do.
-
-    Only recorded models are limited.
-    """
-    limited = [
-        model.prompts
-        for model in models.values()
-        if isinstance(model, RecordedModel) and not model.answers_anything
-    ]
-    if not limited:
-        return None
-    shared = set(limited[0]).intersection(*limited[1:])
-    return tuple(prompt for prompt in limited[0] if prompt in shared)
 
 
 def _mount(app: FastAPI, blocks: gr.Blocks, *, path: str) -> None:

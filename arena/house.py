@@ -1,0 +1,96 @@
+"""The rooms of a running arena, connected and closed in order."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arena.boards import Boards
+from arena.conductor import BattleLimits, Conductor
+from arena.matchmaker import Matchmaker
+from arena.store import open_store
+from serving.recorded import RecordedModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from arena.settings import Settings
+    from arena.store import Store
+    from serving.protocol import ChatModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arena:
+    """The rooms of a running arena."""
+
+    settings: Settings
+    store: Store
+    conductor: Conductor
+    boards: Boards
+
+
+@asynccontextmanager
+async def open_arena(settings: Settings, models: Mapping[str, ChatModel]) -> AsyncIterator[Arena]:
+    """Connects the rooms over running models, and closes them in order.
+
+    Raises:
+        StoreError: the database cannot be opened.
+    """
+    store = await asyncio.to_thread(open_store, settings.database.url)
+    try:
+        async with _connect(settings, store, models) as arena:
+            yield arena
+    finally:
+        store.close()
+
+
+@asynccontextmanager
+async def _connect(
+    settings: Settings, store: Store, models: Mapping[str, ChatModel]
+) -> AsyncIterator[Arena]:
+    matchmaker = Matchmaker(
+        tuple(models),
+        policy=settings.matchmaking.policy,
+        exploration=settings.matchmaking.exploration,
+        seed=settings.matchmaking.seed,
+    )
+    conductor = Conductor(
+        store=store,
+        matchmaker=matchmaker,
+        models=models,
+        limits=BattleLimits(
+            max_prompt_characters=settings.battles.max_prompt_characters,
+            max_turns=settings.battles.max_turns,
+            max_live=settings.battles.max_live,
+            grace_seconds=settings.battles.grace_seconds,
+        ),
+        known_prompts=_known_prompts(models),
+    )
+    boards = await asyncio.to_thread(
+        Boards, store, matchmaker, settings=settings.leaderboard, models=tuple(models)
+    )
+    await conductor.open()
+    fresh = asyncio.create_task(boards.keep_fresh())
+    try:
+        yield Arena(settings=settings, store=store, conductor=conductor, boards=boards)
+    finally:
+        fresh.cancel()
+        await conductor.close()
+
+
+def _known_prompts(models: Mapping[str, ChatModel]) -> tuple[str, ...] | None:
+    """The prompts that every model can answer, `None` where any prompt will do.
+
+    Only recorded models are limited.
+    """
+    limited = [
+        model.prompts
+        for model in models.values()
+        if isinstance(model, RecordedModel) and not model.answers_anything
+    ]
+    if not limited:
+        return None
+    shared = set(limited[0]).intersection(*limited[1:])
+    return tuple(prompt for prompt in limited[0] if prompt in shared)
