@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Up to this many possible cells a dense bincount is faster than sorting the votes.
 _DENSE_CELLS = 4_000_000
+# Votes counted at a time.
+_PIECE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +110,23 @@ class Comparisons:
         """
         if len(models) < 2:
             raise InvalidVote(f"a ranking needs two models, got {list(models)}", value=models)
-        same = np.flatnonzero(model_a == model_b)
-        if same.size:
-            row = int(same[0])
-            name = models[int(model_a[row])]
-            raise InvalidVote(f"model {name!r} against itself", row=row, value=name)
-        counts = None if count is None else _check_counts(count, len(model_a))
-        cells, totals = _aggregate(len(models), model_a, model_b, outcome, counts)
+        size = len(models)
+        if count is None:
+            cells, totals = _count_rows(size, model_a, model_b, outcome)
+        else:
+            counts = _check_counts(count, len(model_a))
+            cells, totals = _sum_rows(size, model_a, model_b, outcome, counts)
         if not totals.size:
             raise InvalidVote("there are no votes", value=0)
-        size = len(models)
+        a, b = cells // size % size, cells % size
+        if (a == b).any():
+            row = int(np.argmax(np.asarray(model_a) == np.asarray(model_b)))
+            name = models[int(model_a[row])]
+            raise InvalidVote(f"model {name!r} against itself", row=row, value=name)
         return cls(
             models=models,
-            model_a=(cells // size % size).astype(np.int32),
-            model_b=(cells % size).astype(np.int32),
+            model_a=a.astype(np.int32),
+            model_b=b.astype(np.int32),
             outcome=(cells // (size * size)).astype(np.int8),
             count=totals,
         )
@@ -217,23 +222,52 @@ def _check_counts(count: ArrayLike, rows: int) -> NDArray[np.int64]:
     return whole
 
 
-def _aggregate(
+def _number_cells(
     size: int,
     a: NDArray[np.integer[Any]],
     b: NDArray[np.integer[Any]],
     outcome: NDArray[np.integer[Any]],
-    count: NDArray[np.int64] | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sum the counts of equal cells; return the cells' keys, ascending, and their sums."""
-    key = (outcome.astype(np.int64) * size + a) * size + b
-    if len(OUTCOMES) * size * size > _DENSE_CELLS:
-        cells, inverse = np.unique(key, return_inverse=True)
-    else:
-        cells, inverse = np.arange(len(OUTCOMES) * size * size), key
-    if count is None:
-        totals = np.bincount(inverse, minlength=len(cells))
-    else:
-        totals = np.zeros(len(cells), dtype=np.int64)
-        np.add.at(totals, inverse, count)
-    kept = np.flatnonzero(totals)
-    return cells[kept], totals[kept].astype(np.int64)
+) -> NDArray[np.intp]:
+    key = outcome.astype(np.intp)
+    key *= size
+    key += a
+    key *= size
+    key += b
+    return key
+
+
+def _count_rows(
+    size: int,
+    a: NDArray[np.integer[Any]],
+    b: NDArray[np.integer[Any]],
+    outcome: NDArray[np.integer[Any]],
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Cells with any vote, ascending, and their votes; in pieces that fit a core's cache."""
+    possible = len(OUTCOMES) * size * size
+    if possible > _DENSE_CELLS:
+        cells, totals = np.unique(_number_cells(size, a, b, outcome), return_counts=True)
+        return cells, totals.astype(np.int64)
+    table = np.zeros(possible, dtype=np.int64)
+    # Counting a piece also touches the whole table once.
+    piece = max(_PIECE, possible)
+    for start in range(0, len(outcome), piece):
+        part = slice(start, start + piece)
+        key = _number_cells(size, a[part], b[part], outcome[part])
+        table += np.bincount(key, minlength=possible)
+    cells = np.flatnonzero(table)
+    return cells, table[cells]
+
+
+def _sum_rows(
+    size: int,
+    a: NDArray[np.integer[Any]],
+    b: NDArray[np.integer[Any]],
+    outcome: NDArray[np.integer[Any]],
+    count: NDArray[np.int64],
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Cells with any vote, ascending, and the sum of their counts."""
+    found, inverse = np.unique(_number_cells(size, a, b, outcome), return_inverse=True)
+    totals = np.zeros(len(found), dtype=np.int64)
+    np.add.at(totals, inverse, count)
+    kept = totals > 0
+    return found[kept], totals[kept]

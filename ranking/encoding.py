@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Codes = NDArray[np.intp]
+    Codes = NDArray[np.signedinteger[Any]]
     Column = Sequence[Hashable] | NDArray[Any]
 
 OUTCOMES = ("model_a", "model_b", "tie", "tie (bothbad)")
@@ -27,6 +27,8 @@ _SPELLINGS: dict[str, int] = {
     "1": MODEL_A, "0": MODEL_B, "0.5": TIE, "1.0": MODEL_A, "0.0": MODEL_B,
 }  # fmt: skip
 
+# Rows numbered at a time: their codes fit a core's cache.
+_PIECE = 1 << 16
 # Rows looked at to decide whether equal strings are shared objects.
 _SAMPLE = 4_096
 
@@ -60,14 +62,36 @@ def factorize(column: Column) -> tuple[Codes, list[Hashable]]:
     if plain is None or not _shares_objects(plain):
         codes, labels = pd.factorize(column if plain is None else plain)
         return codes, list(labels)
-    codes, addresses = pd.factorize(np.asarray(_Addresses(plain)))
-    first = np.empty(len(addresses), dtype=np.intp)
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    codes, first = _number_addresses(np.asarray(_Addresses(plain)))
     # Equal values may still be separate objects: number the few distinct ones by value.
     merged, labels = pd.factorize(plain[first])
-    if len(labels) == len(addresses):
+    if (merged == np.arange(len(first))).all():
         return codes, list(labels)
-    return merged[codes], list(labels)
+    return merged.astype(np.int32)[codes], list(labels)
+
+
+def _number_addresses(addresses: NDArray[np.int64]) -> tuple[Codes, NDArray[np.intp]]:
+    """Number addresses in the order they appear; also where each is first seen.
+
+    In pieces, so that the hash table's 64-bit output never exists for the whole column.
+    """
+    import pandas as pd
+
+    codes = np.empty(len(addresses), dtype=np.int32)
+    known: dict[int, int] = {}
+    first: list[int] = []
+    for start in range(0, len(addresses), _PIECE):
+        piece = addresses[start : start + _PIECE]
+        local, distinct = pd.factorize(piece)
+        number = np.empty(len(distinct), dtype=np.int32)
+        for i, address in enumerate(distinct.tolist()):
+            code = known.get(address)
+            if code is None:
+                code = known[address] = len(first)
+                first.append(start + int(np.argmax(local == i)))
+            number[i] = code
+        codes[start : start + _PIECE] = number[local]
+    return codes, np.array(first, dtype=np.intp)
 
 
 def _as_objects(column: Column) -> NDArray[np.object_] | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BootstrapKind = Literal["percentile", "pivot"]
 
 # Largest deviations simulated for a simultaneous multiplier: its own error is 0.02.
-_GAUSSIAN_DRAWS = 20_000
+_GAUSSIAN_DRAWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +259,7 @@ def _simulate_multiplier(covariance: Floats, level: float, seed: int) -> float:
         return 0.0
     root = (vectors * np.sqrt(np.maximum(values, 0.0)))[seen] / error[seen, None]
     rng = np.random.default_rng(seed)
-    # Single precision: the quantile's own error from 20,000 draws is a million times larger.
+    # Single precision: the quantile's own error from its draws is a million times larger.
     draws = rng.standard_normal((_GAUSSIAN_DRAWS, len(values)), dtype=np.float32)
     largest = np.abs(draws @ root.T.astype(np.float32)).max(axis=1)
     return float(np.quantile(largest, level))

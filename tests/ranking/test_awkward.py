@@ -84,7 +84,7 @@ def check(board: Leaderboard) -> None:
 @pytest.mark.parametrize("interval", ["bootstrap", "sandwich"])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_votes_give_a_finite_board(name: str, interval: str) -> None:
-    check(compute_leaderboard(count(AWKWARD[name]), interval=interval, replicates=60))  # type: ignore[arg-type]
+    check(compute_leaderboard(count(AWKWARD[name]), interval=interval, replicates=30))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("model", ["davidson", "rao-kupper"])

@@ -125,7 +125,9 @@ def test_columns_of_a_table_are_chosen_by_name() -> None:
 def test_merging_is_counting_all_together() -> None:
     old = (["x", "y"], ["y", "x"], ["a", "tie"], [3, 2])
     new = (["x", "z"], ["y", "x"], ["a", "b"], [1, 1])
-    together = Comparisons.from_counts(*([*a, *b] for a, b in zip(old, new, strict=True)))
+    together = Comparisons.from_counts(
+        ["x", "y", "x", "z"], ["y", "x", "y", "x"], ["a", "tie", "a", "b"], [3, 2, 1, 1]
+    )
     merged = Comparisons.from_counts(*old).merge(Comparisons.from_counts(*new))
     assert cells(merged) == cells(together)
     assert merged.models == ("x", "y", "z")
