@@ -53,23 +53,34 @@ class Board:
         label: Which part this is; "" for all of them.
         votes: Votes in it.
         board: The leaderboard, or None where there are too few votes.
+        adjusted: The same with strengths adjusted for the votes' covariates (style), where
+            asked for.
     """
 
     group: str
     label: str
     votes: int
     board: Leaderboard | None
+    adjusted: Leaderboard | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        board = None if self.board is None else self.board.to_dict()
-        return {"group": self.group, "label": self.label, "votes": self.votes, "board": board}
+        return {
+            "group": self.group,
+            "label": self.label,
+            "votes": self.votes,
+            "board": None if self.board is None else self.board.to_dict(),
+            "adjusted": None if self.adjusted is None else self.adjusted.to_dict(),
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Board:
         """Read what `to_dict` wrote."""
-        board = None if data["board"] is None else Leaderboard.from_dict(data["board"])
-        return cls(group=data["group"], label=data["label"], votes=data["votes"], board=board)
+        boards = {
+            name: None if data.get(name) is None else Leaderboard.from_dict(data[name])
+            for name in ("board", "adjusted")
+        }
+        return cls(group=data["group"], label=data["label"], votes=data["votes"], **boards)
 
 
 def compute_boards(
@@ -77,6 +88,7 @@ def compute_boards(
     *,
     by: Sequence[str] = (),
     min_votes: int = MIN_VOTES,
+    adjust: bool = False,
     **options: Unpack[BoardOptions],
 ) -> tuple[Board, ...]:
     """The overall board, then one for each label of each group.
@@ -85,6 +97,7 @@ def compute_boards(
         votes: All votes.
         by: Names of groups of the votes; "day", "week", "month" and "year" split by time.
         min_votes: A part with fewer votes gets no board: it is left blank, never guessed.
+        adjust: Compute each board a second time, adjusted for the votes' covariates.
         options: As for `compute_leaderboard`.
 
     Raises:
@@ -99,6 +112,9 @@ def compute_boards(
             label=label,
             votes=len(part),
             board=_compute_part(part, min_votes, options),
+            adjusted=_compute_part(part, min_votes, {**options, "covariates": True})
+            if adjust
+            else None,
         )
         for group, label, part in parts
     )

@@ -119,6 +119,54 @@ class Leaderboard:
         )
 
 
+@dataclass(frozen=True)
+class Settings:
+    """The options of `compute_leaderboard` that decide what it says.
+
+    Raises:
+        RankingError: The interval or the model is unknown.
+    """
+
+    model: StrengthModel
+    interval: IntervalKind
+    replicates: int
+    bootstrap: BootstrapKind
+    cluster: bool
+    covariates: bool
+    weights: Weighting
+    level: float
+    prior: float | None
+    both_bad: BothBad
+    seed: int
+    anchor: tuple[str, float] | None
+
+    def __post_init__(self) -> None:
+        if self.interval not in ("bootstrap", "sandwich"):
+            raise RankingError(f"interval must be 'bootstrap' or 'sandwich', not {self.interval!r}")
+        if self.model not in _TIE_MODELS:
+            raise RankingError(f"model must be one of {list(_TIE_MODELS)}, not {self.model!r}")
+
+    @property
+    def resampled(self) -> bool:
+        """Whether intervals come from a bootstrap."""
+        return self.interval == "bootstrap"
+
+    def check_counts(self) -> None:
+        """Refuse options that need single votes."""
+        if self.cluster or self.covariates or self.weights == "design":
+            raise RankingError(
+                "counts name no voters, covariates or draw probabilities; pass Votes instead"
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """Plain JSON types; what only a bootstrap uses is None without one."""
+        described = asdict(self)
+        if not self.resampled:
+            described |= {"replicates": None, "bootstrap": None}
+        described["anchor"] = list(self.anchor) if self.anchor else None
+        return described
+
+
 @one_blas_thread
 def compute_leaderboard(
     votes: Comparisons | Votes,
@@ -161,52 +209,44 @@ def compute_leaderboard(
         RankingError: An option is unusable, or the anchor is not among the models.
         NoMaximum: Without a prior, the votes do not tie all models together.
     """
-    if interval not in ("bootstrap", "sandwich"):
-        raise RankingError(f"interval must be 'bootstrap' or 'sandwich', not {interval!r}")
-    if model not in _TIE_MODELS:
-        raise RankingError(f"model must be one of {list(_TIE_MODELS)}, not {model!r}")
-    resampled = interval == "bootstrap"
-    method: dict[str, Any] = {
-        "model": model,
-        "interval": interval,
-        "replicates": replicates if resampled else None,
-        "bootstrap": bootstrap if resampled else None,
-        "cluster": cluster,
-        "covariates": covariates,
-        "weights": weights,
-        "level": level,
-        "prior": prior,
-        "both_bad": both_bad,
-        "seed": seed,
-        "anchor": list(anchor) if anchor else None,
-    }
-    if not isinstance(votes, Comparisons):
+    settings = Settings(
+        model=model, interval=interval, replicates=replicates, bootstrap=bootstrap,
+        cluster=cluster, covariates=covariates, weights=weights, level=level, prior=prior,
+        both_bad=both_bad, seed=seed, anchor=anchor,
+    )  # fmt: skip
+    if isinstance(votes, Comparisons):
+        settings.check_counts()
+        counts = votes
+    else:
         votes = apply_weighting(votes, weights)
-    elif weights == "design":
-        raise RankingError("counts know no draw probabilities; pass Votes instead")
-    counts = votes if isinstance(votes, Comparisons) else votes.count()
+        counts = votes.count()
     weighted = not isinstance(votes, Comparisons) and votes.weight is not None
     if model == "bradley-terry" and not (cluster or covariates or weighted):
         fit = fit_bradley_terry(counts, prior=prior, both_bad=both_bad)
-        if resampled:
-            spread = bootstrap_intervals(
-                counts, fit, replicates=replicates, level=level, kind=bootstrap,
-                both_bad=both_bad, seed=seed, threads=threads,
-            )  # fmt: skip
-        else:
-            spread = sandwich_intervals(counts, fit, level=level, both_bad=both_bad, seed=seed)
-        return _assemble(counts, fit, spread, method, anchor=anchor)
-    rows = _make_rows(votes, both_bad=both_bad, cluster=cluster, covariates=covariates)
+        spread = _spread_counts(counts, fit, settings, threads)
+        return _assemble(counts, fit, spread, settings)
+    rows = _make_rows(votes, settings)
     paired = fit_paired(rows, tie_model=_TIE_MODELS[model], prior=prior)
     both = paired_intervals(
-        paired, replicates=replicates if resampled else None, level=level, kind=bootstrap,
-        seed=seed, threads=threads,
+        paired, replicates=replicates if settings.resampled else None, level=level,
+        kind=bootstrap, seed=seed, threads=threads,
     )  # fmt: skip
-    method["effective_votes"] = rows.effective_votes
-    return _assemble(
-        counts, paired, both.strengths, method, anchor=anchor,
-        coefficients=_list_coefficients(paired, both),
-    )  # fmt: skip
+    coefficients = _list_coefficients(paired, both)
+    return _assemble(counts, paired, both.strengths, settings, coefficients=coefficients)
+
+
+def _spread_counts(
+    counts: Comparisons, fit: BradleyTerryFit, settings: Settings, threads: int | None
+) -> Intervals:
+    if settings.resampled:
+        return bootstrap_intervals(
+            counts, fit, replicates=settings.replicates, level=settings.level,
+            kind=settings.bootstrap, both_bad=settings.both_bad, seed=settings.seed,
+            threads=threads,
+        )  # fmt: skip
+    return sandwich_intervals(
+        counts, fit, level=settings.level, both_bad=settings.both_bad, seed=settings.seed
+    )
 
 
 def _list_coefficients(fit: PairedFit, spread: PairedIntervals) -> tuple[Coefficient, ...]:
@@ -219,36 +259,33 @@ def _list_coefficients(fit: PairedFit, spread: PairedIntervals) -> tuple[Coeffic
     )
 
 
-def _make_rows(
-    votes: Comparisons | Votes, *, both_bad: BothBad, cluster: bool, covariates: bool
-) -> Rows:
-    if not isinstance(votes, Comparisons):
-        if covariates and votes.covariates is None:
-            raise RankingError("there are no covariates to adjust for")
-        return votes.to_rows(both_bad=both_bad, cluster=cluster, covariates=covariates)
-    if cluster or covariates:
-        raise RankingError("counts name no voters and no covariates; pass Votes instead")
-    return Rows.from_comparisons(votes, both_bad=both_bad)
+def _make_rows(votes: Comparisons | Votes, settings: Settings) -> Rows:
+    if isinstance(votes, Comparisons):
+        return Rows.from_comparisons(votes, both_bad=settings.both_bad)
+    if settings.covariates and votes.covariates is None:
+        raise RankingError("there are no covariates to adjust for")
+    return votes.to_rows(
+        both_bad=settings.both_bad, cluster=settings.cluster, covariates=settings.covariates
+    )
 
 
 def _assemble(
     counts: Comparisons,
     fit: BradleyTerryFit | PairedFit,
     spread: Intervals,
-    method: dict[str, Any],
+    settings: Settings,
     *,
-    anchor: tuple[str, float] | None,
     coefficients: tuple[Coefficient, ...] = (),
 ) -> Leaderboard:
     order = order_models(fit)
-    lines = build_entries(counts, fit, spread, centre=_find_centre(fit, anchor))
+    lines = build_entries(counts, fit, spread, centre=_find_centre(fit, settings.anchor))
     battles, rates = build_pair_tables(counts, order)
     return Leaderboard(
         entries=tuple(lines[i] for i in order),
         battles=battles,
         win_rates=rates,
         coefficients=coefficients,
-        method={**method, "simultaneous_multiplier": spread.multiplier},
+        method={**settings.describe(), "simultaneous_multiplier": spread.multiplier},
         diagnostics=diagnose(counts, fit, spread),
     )
 

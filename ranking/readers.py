@@ -11,6 +11,7 @@ import numpy as np
 from ranking.comparisons import Comparisons
 from ranking.encoding import OUTCOMES, factorize, spell_outcome
 from ranking.errors import InvalidVote, RankingError
+from ranking.style import read_style_metadata
 from ranking.votes import Votes
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def read_votes(
     columns: Mapping[str, str] | None = None,
     groups: Sequence[str] | None = None,
     covariates: Sequence[str] = (),
+    style: bool = False,
     skip_bad_rows: bool = False,
 ) -> Reading:
     """Read a file of votes; columns are recognised by their public names.
@@ -71,6 +73,7 @@ def read_votes(
         groups: Columns that boards can be split by; by default those of category,
             language, turn and voter_kind that the file has.
         covariates: Columns of differences (left minus right) to adjust strengths for.
+        style: Adjust for length and Markdown as the public `conv_metadata` column counts them.
         skip_bad_rows: Leave out rows that cannot be counted and say how many and why,
             instead of an error at the first.
 
@@ -96,7 +99,14 @@ def read_votes(
         )
         return Reading(counts, rejected, found)
     kept = [g for g in _GROUPS if g in frame.columns] if groups is None else list(groups)
-    votes = Votes.from_frame(frame, groups=kept, covariates=covariates, **found)
+    names = list(covariates)
+    if style:
+        if "conv_metadata" not in frame.columns:
+            raise InvalidVote("no column 'conv_metadata' to read the style from", value=path)
+        z = read_style_metadata(frame["conv_metadata"].tolist())
+        frame = frame.assign(**z)
+        names += list(z)
+    votes = Votes.from_frame(frame, groups=kept, covariates=names, **found)
     return Reading(votes, rejected, found)
 
 

@@ -8,19 +8,25 @@ to standard deviation 1. It is not centred, so that z = 0 means alike.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ranking.errors import InvalidVote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
+_METADATA = {
+    "length": "sum_assistant_{side}_tokens",
+    "headers": "header_count_{side}",
+    "lists": "list_count_{side}",
+    "bold": "bold_count_{side}",
+}
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
 _OPEN_FENCE = re.compile(r"^ {0,3}(```|~~~).*\Z", re.MULTILINE | re.DOTALL)
 _HEADER = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
@@ -65,6 +71,34 @@ def compare_style(
         odd = sorted(set(left) ^ set(right))
         raise InvalidVote(f"features on one side only: {odd}", value=odd)
     return {name: _standardise(name, left[name], right[name]) for name in left}
+
+
+def read_style_metadata(column: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
+    """Style covariates from the `conv_metadata` of public arena data sets.
+
+    Each record holds, for the sides a and b, the tokens of the answers and counts of
+    headers, list items and bold spans by kind.
+
+    Raises:
+        InvalidVote: A record lacks a feature; the row is named.
+    """
+    sides: list[dict[str, list[float]]] = []
+    for side in "ab":
+        features: dict[str, list[float]] = {}
+        for name, key in _METADATA.items():
+            field = key.format(side=side)
+            features[name] = [_read_amount(record, field, row) for row, record in enumerate(column)]
+        sides.append(features)
+    return compare_style(*sides)
+
+
+def _read_amount(record: Mapping[str, Any], field: str, row: int) -> float:
+    amount = record.get(field) if hasattr(record, "get") else None
+    if amount is None:
+        raise InvalidVote(f"conv_metadata has no {field}", row=row, value=record)
+    if hasattr(amount, "values"):
+        return float(sum(count or 0 for count in amount.values()))
+    return float(amount)
 
 
 def _standardise(name: str, left: ArrayLike, right: ArrayLike) -> Floats:

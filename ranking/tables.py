@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranking.bradley_terry import BradleyTerryFit
 from ranking.encoding import BOTH_BAD, MODEL_A, MODEL_B, TIE
 from ranking.ranks import compute_rank_ranges, compute_ranks, find_indistinct_groups
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ranking.bradley_terry import BradleyTerryFit
     from ranking.comparisons import Comparisons
     from ranking.intervals import Intervals
     from ranking.paired import PairedFit
@@ -170,6 +170,7 @@ def diagnose(
     )
     return {
         "votes": votes,
+        "effective_votes": votes if isinstance(fit, BradleyTerryFit) else fit.rows.effective_votes,
         "models": len(fit.models),
         "islands": int(fit.components.weak.max()) + 1,
         "strong_components": int(fit.components.strong.max()) + 1,

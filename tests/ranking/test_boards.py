@@ -67,3 +67,11 @@ def test_boards_survive_json(votes: Votes) -> None:
     boards = compute_boards(votes, by=["category"], interval="sandwich")
     text = json.dumps([board.to_dict() for board in boards])
     assert tuple(Board.from_dict(data) for data in json.loads(text)) == boards
+
+
+def test_boards_with_and_without_style_in_one_call() -> None:
+    styled = simulate_votes(draw_strengths(4, seed=3), 2_000, seed=4, style={"length": 0.5})
+    (overall,) = compute_boards(styled, interval="sandwich", adjust=True)
+    assert overall.board == compute_leaderboard(styled, interval="sandwich")
+    assert overall.adjusted == compute_leaderboard(styled, interval="sandwich", covariates=True)
+    assert Board.from_dict(json.loads(json.dumps(overall.to_dict()))) == overall

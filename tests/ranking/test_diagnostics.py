@@ -94,7 +94,7 @@ def test_design_weights_undo_the_matchmaker() -> None:
     board = compute_leaderboard(
         replace(votes, draw_probability=chance), weights="design", interval="sandwich"
     )
-    assert board.method["effective_votes"] == pytest.approx(weights.effective_votes)
+    assert board.diagnostics["effective_votes"] == pytest.approx(weights.effective_votes)
     with pytest.raises(RankingError, match="draw probability"):
         compute_leaderboard(votes, weights="design")
     with pytest.raises(RankingError, match="weights must be"):

@@ -5,6 +5,7 @@ import pytest
 
 from ranking import (
     Comparisons,
+    InvalidVote,
     Leaderboard,
     NoMaximum,
     RankingError,
@@ -14,6 +15,7 @@ from ranking import (
     fit_bradley_terry,
 )
 from ranking.plots import plot_battle_counts, plot_intervals, plot_win_rates
+from ranking.ranks import find_indistinct_groups
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +121,16 @@ def test_pictures_show_every_model(arena: Comparisons) -> None:
         figure = plot(board)
         assert set(figure.data[0].y) == names
         assert figure.to_json()
+
+
+def test_groups_that_are_not_told_apart() -> None:
+    lower = np.array([5.0, 3.0, 2.5, 0.0])
+    upper = np.array([6.0, 5.5, 4.0, 1.0])
+    assert find_indistinct_groups(lower, upper) == [(0, 1), (1, 2), (3,)]
+    islands = np.array([0, 0, 1, 0])
+    assert find_indistinct_groups(lower, upper, islands=islands) == [(0, 1), (2,), (3,)]
+
+
+def test_one_model_is_no_ranking() -> None:
+    with pytest.raises(InvalidVote, match="two models"):
+        Comparisons.from_counts(["x"], ["x"], ["tie"])

@@ -164,3 +164,29 @@ def test_dates_become_seconds(tmp_path: Path) -> None:
     assert isinstance(votes, Votes)
     assert votes.time is not None
     assert np.diff(votes.time).tolist() == [43_200, -43_200, 43_200]
+
+
+def test_style_from_the_public_metadata(tmp_path: Path) -> None:
+    def record(a: int, b: int) -> dict[str, Any]:
+        return {
+            "sum_assistant_a_tokens": a, "sum_assistant_b_tokens": b,
+            "header_count_a": {"h1": 1, "h2": a}, "header_count_b": {"h1": 1, "h2": None},
+            "list_count_a": {"ordered": 0, "unordered": 0},
+            "list_count_b": {"ordered": 0, "unordered": b},
+            "bold_count_a": {"**": 0, "__": 0}, "bold_count_b": {"**": 0, "__": 0},
+        }  # fmt: skip
+
+    table = TABLE.assign(conv_metadata=[record(10, 30), record(5, 5), record(1, 3), record(9, 1)])
+    path = write(tmp_path / "v.jsonl", table)
+    votes = read_votes(path, style=True).votes
+    assert isinstance(votes, Votes)
+    assert votes.covariate_names == ("length", "headers", "lists", "bold")
+    assert votes.covariates is not None
+    raw = np.array([-0.5, 0.0, -0.5, 0.8])
+    assert votes.covariates[:, 0] == pytest.approx(raw / raw.std())
+    assert votes.covariates[:, 3].tolist() == [0, 0, 0, 0]
+    with pytest.raises(InvalidVote, match="no column 'conv_metadata'"):
+        read_votes(write(tmp_path / "w.csv", TABLE), style=True)
+    bad = table.assign(conv_metadata=[{}, {}, {}, {}])
+    with pytest.raises(InvalidVote, match="row 0: conv_metadata has no sum_assistant_a_tokens"):
+        read_votes(write(tmp_path / "x.jsonl", bad), style=True)
