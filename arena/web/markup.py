@@ -15,6 +15,8 @@ _CODE = re.compile(
     r"(^ {0,3}(`{3,}|~{3,})[\s\S]*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z))|(`+)[^`]+?\3", re.MULTILINE
 )
 _TAG = re.compile(r"<(?!(?:br|sub|sup|/sub|/sup)\s*/?>)(?=[A-Za-z/!?])")
+# A picture would be fetched from its own site, which the page never does: its link is shown.
+_IMAGE = re.compile(r"(?<!\\)!(?=\[)")
 _INLINE_MATH = re.compile(r"(?<![\\$\w])\$(?=[^\s$])([^$\n]*?[^\s$\\])\$(?![\d$])")
 
 
@@ -31,4 +33,5 @@ def shown(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    return _INLINE_MATH.sub(r"\\(\1\\)", _TAG.sub("&lt;", text))
+    harmless = _IMAGE.sub(r"\!", _TAG.sub("&lt;", text))
+    return _INLINE_MATH.sub(r"\\(\1\\)", harmless)

@@ -5,15 +5,20 @@
   const isTyping = (target) =>
     target instanceof Element && target.closest("input, textarea, select, [contenteditable]");
 
-  // Keys 1 to 4 vote, but not while somebody types.
+  // Keys 1 to 4 vote and / goes to the prompt, but not while somebody types.
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) {
       return;
     }
-    const button = find(`#vote-${event.key}`);
+    const button = document.getElementById(`vote-${event.key}`);
     if (button && !button.disabled) {
       event.preventDefault();
       button.click();
+    }
+    const prompt = find("#prompt textarea");
+    if (event.key === "/" && prompt) {
+      event.preventDefault();
+      prompt.focus();
     }
   });
 
@@ -55,7 +60,11 @@
     if (prompt && prompt.placeholder !== state.placeholder) prompt.placeholder = state.placeholder;
     if (state.battle !== shown.battle) remember(state.battle);
     const asked = state.battle !== shown.battle || state.turns !== shown.turns;
-    if (asked && state.battle && shown.status !== null && prompt) empty(prompt);
+    if (asked && state.battle && shown.status !== null && prompt) {
+      empty(prompt);
+      // From here on the keys vote, and a phone's keyboard no longer covers the answers.
+      find("#state").focus({ preventScroll: true });
+    }
     if (shown.status === "ready" && state.status === "voted") {
       window.setTimeout(() => find(".reveal")?.focus(), 50);
     }
@@ -127,8 +136,16 @@
       log.setAttribute("aria-live", "off");
       log.setAttribute("tabindex", "0");
     }
+    find("#state")?.setAttribute("tabindex", "-1");
     for (const key of "1234") find(`#vote-${key}`)?.setAttribute("aria-keyshortcuts", key);
   };
+
+  // Gradio says that the page is in the browser's language; it is in the one it was served in.
+  const page = document.documentElement;
+  const language = page.lang;
+  new MutationObserver(() => {
+    if (page.lang !== language) page.lang = language;
+  }).observe(page, { attributeFilter: ["lang"] });
 
   // Light or dark: the system's choice until the visitor makes one.
   const THEME = "arena-theme";
