@@ -43,6 +43,21 @@ def test_enter_sends_and_shift_enter_begins_a_line(arena: RunningArena, visit: V
     assert asked == [("One\nTwo",)]
 
 
+def test_enter_pressed_twice_is_one_battle(arena: RunningArena, visit: Visit) -> None:
+    tab = visit().open()
+    before = arena.count("SELECT count(*) FROM battles")
+    tab.prompt.fill("Hello")
+    tab.prompt.evaluate(
+        "box => { for (const again of [1, 2]) box.dispatchEvent(new KeyboardEvent('keydown',"
+        " {key: 'Enter', code: 'Enter', bubbles: true, cancelable: true})) }"
+    )
+    tab.send.evaluate("button => button.click()")
+    tab.expect_status("ready")
+    tab.page.wait_for_timeout(500)
+    assert arena.count("SELECT count(*) FROM battles") == before + 1
+    expect(tab.answers("a")).to_have_count(1)
+
+
 def test_enter_that_confirms_an_input_methods_word_does_not_send(visit: Visit) -> None:
     tab = visit(locale="zh-CN").open("/zh/")
     tab.prompt.fill("ni hao")
@@ -65,10 +80,11 @@ def test_the_keys_1_to_4_vote_but_not_while_typing(arena: RunningArena, visit: V
     for key in "1234":
         battle = tab.battle()
         expect(tab.page.locator("#keys-hint")).to_be_visible()
-        tab.prompt.press_sequentially(key)
+        tab.page.keyboard.press("/")
+        tab.page.keyboard.press(key)
+        expect(tab.prompt).to_have_value(key)
         tab.page.locator("h2.panel-title").first.click()
         tab.page.keyboard.press(f"Control+{key}")
-        expect(tab.prompt).to_have_value(key)
         assert arena.rows(OUTCOMES, battle) == []
         tab.page.keyboard.press(key)
         tab.expect_reveal()
@@ -84,12 +100,13 @@ def test_keys_do_nothing_before_both_answers_are_complete(
     wait_for_words(tab)
     for button in tab.votes.all():
         expect(button).to_be_disabled()
-    tab.page.locator("h2.panel-title").first.click()
     tab.page.keyboard.press("1")
     tab.expect_status("ready")
     assert arena.rows(OUTCOMES, tab.battle_id) == []
     for button in tab.votes.all():
         expect(button).to_be_enabled()
+    tab.page.keyboard.press("1")
+    tab.expect_reveal()
 
 
 def test_a_follow_up_goes_on_with_the_conversation(arena: RunningArena, visit: Visit) -> None:
