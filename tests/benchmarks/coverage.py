@@ -22,13 +22,20 @@ from ranking.simulate import draw_strengths, simulate_adaptive, simulate_votes
 from ranking.tables import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from ranking import Leaderboard
+    from ranking.leaderboard import IntervalKind
+
     Floats = NDArray[np.float64]
 
-Kind = Literal["sandwich", "percentile", "pivot"]
+Kind = Literal["percentile", "pivot", "sandwich"]
+KINDS: tuple[Kind, ...] = ("percentile", "pivot", "sandwich")
+_INTERVAL: dict[Kind, IntervalKind] = {
+    "percentile": "bootstrap", "pivot": "bootstrap", "sandwich": "sandwich",
+}  # fmt: skip
 MODELS = 20
 TIE = 0.6
 VOTER_SPREAD = 0.5
@@ -113,65 +120,81 @@ def simulate(strengths: Floats, design: Design, seed: int) -> Votes:
     )
 
 
-def cover(design: Design, kind: Kind, seed: int, replicates: int) -> tuple[float, bool, bool]:
-    """Share of intervals that hold; whether all simultaneous ones do, and all rank ranges."""
+def cover(design: Design, kinds: Sequence[Kind], seed: int, replicates: int) -> Floats:
+    """Share of intervals that hold, whether all simultaneous ones do, and all rank ranges.
+
+    Returns:
+        Shape (kinds, 3).
+    """
     strengths = draw_strengths(MODELS, seed=seed)
     truth = SCORE_CENTRE + POINTS_PER_LOG_ODDS * target(strengths, design)
-    board = compute_leaderboard(
-        simulate(strengths, design, seed + 1_000_000),
-        interval="sandwich" if kind == "sandwich" else "bootstrap",
-        bootstrap="percentile" if kind == "sandwich" else kind,
-        replicates=replicates,
-        cluster=design.cluster,
-        weights="design" if design.adaptive else "uniform",
-        threads=1,
-        seed=seed,
-    )
-    names = [f"model-{i:02d}" for i in range(MODELS)]
-    entries = [board.entry(name) for name in names]
-    held = [e.lower <= t <= e.upper for e, t in zip(entries, truth, strict=True)]
+    votes = simulate(strengths, design, seed + 1_000_000)
+    boards = {
+        interval: compute_leaderboard(
+            votes,
+            interval=interval,
+            replicates=replicates,
+            cluster=design.cluster,
+            weights="design" if design.adaptive else "uniform",
+            threads=1,
+            seed=seed,
+        )
+        for interval in {_INTERVAL[kind] for kind in kinds}
+    }
+    return np.array([_check(boards[_INTERVAL[kind]], truth, mirrored=kind == "pivot")
+                     for kind in kinds])  # fmt: skip
+
+
+def _check(board: Leaderboard, truth: Floats, *, mirrored: bool) -> tuple[float, bool, bool]:
+    entries = [board.entry(f"model-{i:02d}") for i in range(MODELS)]
+    score, lower, upper = np.array([(e.score, e.lower, e.upper) for e in entries]).T
+    if mirrored:  # the pivot interval of the same replicates
+        lower, upper = 2 * score - upper, 2 * score - lower
     whole = all(
         e.simultaneous_lower <= t <= e.simultaneous_upper
         for e, t in zip(entries, truth, strict=True)
     )
     ranks = 1 + (truth[None, :] > truth[:, None]).sum(axis=1)
-    ranked = [e.rank_lower <= r <= e.rank_upper for e, r in zip(entries, ranks, strict=True)]
-    return float(np.mean(held)), whole, all(ranked)
+    ranked = all(e.rank_lower <= r <= e.rank_upper for e, r in zip(entries, ranks, strict=True))
+    return float(((lower <= truth) & (truth <= upper)).mean()), whole, ranked
 
 
 def measure_coverage(
-    design: Design, kind: Kind, *, arenas: int, seed: int = 0, replicates: int = 400
-) -> Coverage:
+    design: Design,
+    kinds: Sequence[Kind],
+    *,
+    arenas: int,
+    seed: int = 0,
+    replicates: int = 400,
+) -> dict[Kind, Coverage]:
     """Simulate arenas and count."""
-    results = np.array([cover(design, kind, seed + i, replicates) for i in range(arenas)], float)
-    shares, whole, ranks = results.T
-    return Coverage(
-        arenas=arenas,
-        single=float(shares.mean()),
-        standard_error=float(shares.std() / np.sqrt(arenas)),
-        whole=float(whole.mean()),
-        ranks=float(ranks.mean()),
-    )
+    results = np.array([cover(design, kinds, seed + i, replicates) for i in range(arenas)])
+    return {
+        kind: Coverage(
+            arenas=arenas,
+            single=float(results[:, i, 0].mean()),
+            standard_error=float(results[:, i, 0].std() / np.sqrt(arenas)),
+            whole=float(results[:, i, 1].mean()),
+            ranks=float(results[:, i, 2].mean()),
+        )
+        for i, kind in enumerate(kinds)
+    }
 
 
 def tabulate(arenas: int, replicates: int) -> Iterator[str]:
     """Lines of a Markdown table, one a design."""
-    kinds: tuple[Kind, ...] = ("percentile", "pivot", "sandwich")
     yield (
-        "| design | " + " | ".join(kinds) + " | simultaneous, whole arenas (percentile / sandwich) "
-        "| rank ranges, whole arenas |"
+        "| design | percentile | pivot | sandwich "
+        "| all models at once, percentile / sandwich | all ranks, percentile / sandwich |"
     )
-    yield "|---|" + "---|" * (len(kinds) + 2)
+    yield "|---|---|---|---|---|---|"
     for design in DESIGNS:
         start = time.perf_counter()
-        found = {
-            kind: measure_coverage(design, kind, arenas=arenas, replicates=replicates)
-            for kind in kinds
-        }
+        found = measure_coverage(design, KINDS, arenas=arenas, replicates=replicates)
         cells = [f"{100 * c.single:.1f} ± {100 * c.standard_error:.1f}" for c in found.values()]
-        whole = [f"{100 * found[k].whole:.1f}" for k in ("percentile", "sandwich")]
-        ranks = [f"{100 * found[k].ranks:.1f}" for k in ("percentile", "sandwich")]
-        cells += [" / ".join(whole), " / ".join(ranks)]
+        pair = (found["percentile"], found["sandwich"])
+        cells.append(" / ".join(f"{100 * c.whole:.1f}" for c in pair))
+        cells.append(" / ".join(f"{100 * c.ranks:.1f}" for c in pair))
         yield f"| {design.name} | " + " | ".join(cells) + " |"
         print(f"{design.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
