@@ -48,7 +48,7 @@ def page_header(texts: Texts, *, title: str, language: str, active: str) -> str:
         f'<nav aria-label="{escape(site["nav"])}">{links}</nav>'
         '<div class="site-tools">'
         f'<a id="language-switch" href="/{other}/{paths[active]}" hreflang="{other}"'
-        f' lang="{other}" aria-label="{escape(texts["language"]["switch_label"])}">'
+        f' lang="{other}" title="{escape(texts["language"]["switch_label"])}">'
         f"{escape(texts['language']['switch'])}</a>"
         f'<button type="button" id="theme-switch" aria-label="{escape(site["theme"])}"'
         f' title="{escape(site["theme"])}">◐</button>'

@@ -136,6 +136,9 @@
       log.setAttribute("aria-live", "off");
       log.setAttribute("tabindex", "0");
     }
+    for (const words of document.querySelectorAll(".placeholder-content[role]")) {
+      words.removeAttribute("role");
+    }
     find("#state")?.setAttribute("tabindex", "-1");
     for (const key of "1234") find(`#vote-${key}`)?.setAttribute("aria-keyshortcuts", key);
   };
