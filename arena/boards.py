@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 
     from arena.matchmaker import Matchmaker
     from arena.settings import LeaderboardSettings
-    from arena.store import Snapshot, Store
+    from arena.store import Snapshot, Store, Tally
     from ranking import Entry
 
 logger = logging.getLogger(__name__)
 
 SEED = 0  # of the bootstrap: the same votes give the same intervals again
-# Votes excluded or retracted later change no vote number, and PostgreSQL may commit vote 7
-# after vote 8 was counted: so the whole record is counted again now and then.
+# A tally notices new, excluded and retracted votes, but not a hand that changes the record
+# otherwise: so the whole is counted again now and then, for at most a hundredth of the time.
 RECOUNT_SECONDS = 60.0
+RECOUNT_REST_PER_SECOND = 100.0
 # A refresh that takes long is made less often: at most a twentieth of one core.
 REST_PER_SECOND_OF_WORK = 20.0
 
@@ -173,7 +174,8 @@ class Boards:
         self._read_until = 0  # the newest snapshot seen, readable or not
         self._cards: dict[str, dict[str, Any]] = {}
         self._told_settings = False
-        self._recounted_at = time.monotonic()
+        self._tally: Tally | None = None
+        self._recount_at = time.monotonic() + RECOUNT_SECONDS
         self._view = self._look_at(None, {})
         self._adopt()
 
@@ -246,11 +248,25 @@ class Boards:
         return told != (self._snapshot_settings(), arena.__version__)
 
     def _differs(self, board: Board) -> bool:
-        """Whether the record, counted again, has another number of votes."""
-        if time.monotonic() - self._recounted_at < RECOUNT_SECONDS:
+        """Whether another number of votes counts now, as far as that is cheap to know."""
+        if self._tally is None and time.monotonic() < self._recount_at:
             return False
-        self._recounted_at = time.monotonic()
-        return self._store.votes.total() != board.votes
+        if self._count().votes == board.votes:
+            return False
+        # Another process may have found what this one's tally cannot see.
+        self._tally = None
+        return self._count().votes != board.votes
+
+    def _count(self) -> Tally:
+        """All votes: what is new since the last count, or the whole record if that is due."""
+        started = time.monotonic()
+        known = self._tally if started < self._recount_at else None
+        self._tally = self._store.votes.tally(known)
+        if known is None:
+            ended = time.monotonic()
+            rest = RECOUNT_REST_PER_SECOND * (ended - started)
+            self._recount_at = ended + max(RECOUNT_SECONDS, rest)
+        return self._tally
 
     def _publish(self, newest: int) -> None:
         """Computes a board from all votes that count and records it.
@@ -259,7 +275,7 @@ class Boards:
             newest: number of the newest vote, read before the votes are counted, so that
                 one which comes in between is found by the next refresh.
         """
-        counts = self._store.votes.by_outcome()
+        counts = self._count().counts()
         leaderboard = Leaderboard(entries=(), battles=(), win_rates=(), method=self._options())
         if counts:
             a, b, outcomes, votes = zip(*counts, strict=True)

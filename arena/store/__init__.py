@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 from arena.store.battle_records import BattleRecords
 from arena.store.engine import StoreError, open_engine
 from arena.store.snapshots import Snapshot, Snapshots
-from arena.store.vote_counts import OutcomeCount, VoteCounts
+from arena.store.vote_counts import DetailedCount, OutcomeCount, Tally, VoteCounts
 from arena.store.workers import Workers
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
-__all__ = ["OutcomeCount", "Snapshot", "Snapshots", "Store", "StoreError", "open_store"]
+__all__ = [
+    "DetailedCount",
+    "OutcomeCount",
+    "Snapshot",
+    "Snapshots",
+    "Store",
+    "StoreError",
+    "Tally",
+    "open_store",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,13 @@ votes = Table(
     _one_of("outcome", Outcome),
     Index(None, "voter_id"),
 )
+# Few votes are ever retracted: whether one was since is asked before every refresh.
+Index(
+    None,
+    votes.c.retracted_at,
+    sqlite_where=votes.c.retracted_at.is_not(None),
+    postgresql_where=votes.c.retracted_at.is_not(None),
+)
 
 exclusions = Table(
     "exclusions",

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import and_, exists, func, select
+from sqlalchemy import and_, exists, func, null, select, true
 
 from arena.battles import Outcome, VoterKind
 from arena.store.tables import battles, exclusions, voters, votes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import ColumnElement, Join
-    from sqlalchemy.engine import Engine
+    from sqlalchemy.engine import Connection, Engine
+
+    Cell = tuple[str, str, str]
+
+# PostgreSQL may commit vote 7 after vote 8 was counted. A vote is on record a few
+# milliseconds after its time; after this long no lower number can still be missing.
+_SETTLED_AFTER = timedelta(seconds=60)
 
 
 class OutcomeCount(NamedTuple):
@@ -23,25 +34,144 @@ class OutcomeCount(NamedTuple):
     votes: int
 
 
+class DetailedCount(NamedTuple):
+    """The same, told apart by what was asked for.
+
+    Attributes:
+        model_a: on the left.
+        model_b: on the right.
+        outcome: how it ended.
+        voter_id: who voted, `None` unless asked for.
+        probability: that the matchmaker gave this pair, `None` unless asked for.
+        day: of the vote (UTC), `None` unless asked for.
+        votes: how many.
+    """
+
+    model_a: str
+    model_b: str
+    outcome: Outcome
+    voter_id: str | None
+    probability: float | None
+    day: date | None
+    votes: int
+
+
+class _Marks(NamedTuple):
+    """What moves when a vote that was counted stops counting."""
+
+    last_exclusion_id: int
+    retractions: int
+    last_retraction: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Counts that can be brought up to date by counting the newest votes alone.
+
+    Attributes:
+        settled: votes per (model_a, model_b, outcome) up to number `settled_until`.
+        settled_until: no vote up to this number can still appear.
+        recent: votes after that number.
+        marks: what would have moved, had one of the settled votes stopped counting.
+    """
+
+    settled: Mapping[Cell, int]
+    settled_until: int
+    recent: Mapping[Cell, int]
+    marks: _Marks
+
+    @property
+    def votes(self) -> int:
+        """How many votes count."""
+        return sum(self.settled.values()) + sum(self.recent.values())
+
+    def counts(self) -> list[OutcomeCount]:
+        """Counts per (model_a, model_b, outcome), in a fixed order."""
+        cells = Counter(self.settled) + Counter(self.recent)
+        return [OutcomeCount(a, b, Outcome(o), n) for (a, b, o), n in sorted(cells.items())]
+
+
 class VoteCounts:
     """Counts of the votes that count: cast by the crowd, not retracted, not excluded."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def by_outcome(self) -> list[OutcomeCount]:
-        """Counts per (model_a, model_b, outcome), in a fixed order."""
-        keys = (battles.c.model_a, battles.c.model_b, votes.c.outcome)
+    def by_outcome(
+        self, *, since: datetime | None = None, until: datetime | None = None
+    ) -> list[OutcomeCount]:
+        """Counts per (model_a, model_b, outcome), in a fixed order.
+
+        Args:
+            since: no vote before this time.
+            until: no vote at this time or after it.
+        """
+        with self._engine.connect() as connection:
+            cells = _count_cells(connection, _cast_between(since, until))
+        return [OutcomeCount(a, b, Outcome(o), n) for (a, b, o), n in sorted(cells.items())]
+
+    def by_detail(
+        self,
+        *,
+        voter: bool = False,
+        probability: bool = False,
+        day: bool = False,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[DetailedCount]:
+        """The same counts, told apart further.
+
+        Args:
+            voter: tell voters apart.
+            probability: tell the pairs' draw probabilities apart.
+            day: tell the days of the votes (UTC) apart.
+            since: no vote before this time.
+            until: no vote at this time or after it.
+        """
+        details: dict[ColumnElement[str | float | date], bool] = {
+            votes.c.voter_id: voter,
+            battles.c.probability: probability,
+            func.date(votes.c.created_at): day,
+        }
+        keys = [battles.c.model_a, battles.c.model_b, votes.c.outcome]
+        asked = [column for column, is_asked in details.items() if is_asked]
+        columns = [column if is_asked else null() for column, is_asked in details.items()]
         query = (
-            select(*keys, func.count())
+            select(*keys, *columns, func.count())
             .select_from(_joined())
-            .where(_counts())
-            .group_by(*keys)
-            .order_by(*keys)
+            .where(_counts(), _cast_between(since, until))
+            .group_by(*keys, *asked)
+            .order_by(*keys, *asked)
         )
         with self._engine.connect() as connection:
-            rows = connection.execute(query)
-            return [OutcomeCount(a, b, Outcome(outcome), count) for a, b, outcome, count in rows]
+            rows = connection.execute(query).all()
+        return [
+            DetailedCount(*row[:2], Outcome(row[2]), *row[3:5], _read_day(row[5]), row[6])
+            for row in rows
+        ]
+
+    def tally(self, known: Tally | None = None) -> Tally:
+        """All counts, in a form from which the next are cheap.
+
+        Args:
+            known: an earlier tally. Only votes newer than its settled ones are counted,
+                unless one of those was excluded or retracted since: then all are.
+        """
+        with self._engine.connect() as connection:
+            # Read before the counts: a change in between is then one that comes after.
+            marks = _read_marks(connection)
+            if known is None or _has_past_changed(connection, known, marks):
+                known = Tally(settled={}, settled_until=0, recent={}, marks=marks)
+            settled_until = _find_settled(connection, known.settled_until)
+            newly = _count_cells(
+                connection, votes.c.id > known.settled_until, votes.c.id <= settled_until
+            )
+            return Tally(
+                settled=Counter(known.settled) + Counter(newly) if newly else known.settled,
+                settled_until=settled_until,
+                recent=_count_cells(connection, votes.c.id > settled_until),
+                marks=marks,
+            )
 
     def last_id(self) -> int:
         """The number of the newest vote of any kind, 0 where there is none."""
@@ -53,6 +183,43 @@ class VoteCounts:
         query = select(func.count()).select_from(_joined()).where(_counts())
         with self._engine.connect() as connection:
             return connection.scalar(query) or 0
+
+
+def _count_cells(connection: Connection, *where: ColumnElement[bool]) -> dict[Cell, int]:
+    keys = (battles.c.model_a, battles.c.model_b, votes.c.outcome)
+    query = (
+        select(*keys, func.count()).select_from(_joined()).where(_counts(), *where).group_by(*keys)
+    )
+    return {(a, b, outcome): count for a, b, outcome, count in connection.execute(query)}
+
+
+def _read_marks(connection: Connection) -> _Marks:
+    last_exclusion = connection.scalar(select(func.max(exclusions.c.id)))
+    retracted = select(func.count(), func.max(votes.c.retracted_at)).where(
+        votes.c.retracted_at.is_not(None)
+    )
+    retractions, last = connection.execute(retracted).one()
+    return _Marks(last_exclusion or 0, retractions, last)
+
+
+def _has_past_changed(connection: Connection, known: Tally, marks: _Marks) -> bool:
+    """Whether a settled vote was excluded, or any vote retracted, since a tally was made."""
+    if marks[1:] != known.marks[1:]:
+        return True
+    excluded = exists().where(
+        exclusions.c.id > known.marks.last_exclusion_id,
+        exclusions.c.vote_id <= known.settled_until,
+    )
+    return bool(connection.scalar(select(excluded)))
+
+
+def _find_settled(connection: Connection, settled_until: int) -> int:
+    """The number of the last vote before the first recent one."""
+    newer = votes.c.id > settled_until
+    recent = votes.c.created_at >= datetime.now(UTC) - _SETTLED_AFTER
+    first_recent = connection.scalar(select(func.min(votes.c.id)).where(newer, recent))
+    older = newer if first_recent is None else and_(newer, votes.c.id < first_recent)
+    return connection.scalar(select(func.max(votes.c.id)).where(older)) or settled_until
 
 
 def _joined() -> Join:
@@ -67,3 +234,17 @@ def _counts() -> ColumnElement[bool]:
         votes.c.retracted_at.is_(None),
         ~exists().where(exclusions.c.vote_id == votes.c.id),
     )
+
+
+def _cast_between(since: datetime | None, until: datetime | None) -> ColumnElement[bool]:
+    where: list[ColumnElement[bool]] = [true()]
+    if since is not None:
+        where.append(votes.c.created_at >= since)
+    if until is not None:
+        where.append(votes.c.created_at < until)
+    return and_(*where)
+
+
+def _read_day(value: str | date | None) -> date | None:
+    """SQLite has no dates of its own and writes them as text."""
+    return date.fromisoformat(value) if isinstance(value, str) else value

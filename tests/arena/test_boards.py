@@ -13,17 +13,19 @@ from sqlalchemy import create_engine, func, insert, select, text, update
 
 import arena
 from arena import boards as boards_module
-from arena.battles import ExclusionReason, Outcome
+from arena.battles import ExclusionReason, Outcome, VoterKind
 from arena.boards import Boards
 from arena.matchmaker import Matchmaker
 from arena.settings import LeaderboardSettings
 from arena.store import Store, open_store
-from arena.store.tables import exclusions, snapshots, votes
+from arena.store.tables import exclusions, snapshots, voters, votes
 from ranking import Comparisons, compute_leaderboard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from arena.store import Tally
 
 NAMES = ("Amber", "Birch", "Cedar", "Dune")
 
@@ -158,8 +160,8 @@ def test_excluded_votes_do_not_count(store: Store) -> None:
 
 
 @pytest.mark.parametrize("how", ["retracted", "excluded"])
-def test_a_vote_taken_out_later_leaves_the_board_at_the_next_recount(
-    store: Store, monkeypatch: pytest.MonkeyPatch, how: str
+def test_a_vote_taken_out_later_leaves_the_board_at_the_next_refresh(
+    store: Store, how: str
 ) -> None:
     cast(store, "Amber", "Birch", Outcome.MODEL_A)
     cast(store, "Cedar", "Birch", Outcome.MODEL_B)
@@ -172,12 +174,37 @@ def test_a_vote_taken_out_later_leaves_the_board_at_the_next_recount(
             reason = ExclusionReason.MAINTAINER
             row = {"vote_id": 2, "reason": reason, "note": "a test", "created_at": NOW}
             connection.execute(insert(exclusions).values(row))
-    monkeypatch.setattr(boards_module, "RECOUNT_SECONDS", 0.0)
     boards.refresh()
     board = boards.latest()
     assert board is not None
     assert (board.votes, board.leaderboard.models) == (1, ("Amber", "Birch"))
     boards.refresh()
+    assert count_snapshots(store) == 2
+
+
+def test_a_hand_that_changes_the_record_is_seen_at_the_next_recount(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cast(store, "Amber", "Birch", Outcome.MODEL_A)
+    cast(store, "Cedar", "Birch", Outcome.MODEL_B, voter_id="voter-2")
+    with store.engine.begin() as connection:
+        connection.execute(update(votes).values(created_at=NOW))
+    boards = make_boards(store)
+    boards.refresh()
+    with store.engine.begin() as connection:
+        expert = voters.c.id == "voter-2"
+        connection.execute(update(voters).where(expert).values(kind=VoterKind.EXPERT))
+    boards.refresh()
+    assert count_snapshots(store) == 1
+    monkeypatch.setattr(boards_module, "RECOUNT_SECONDS", 0.0)
+    monkeypatch.setattr(boards_module, "RECOUNT_REST_PER_SECOND", 0.0)
+    recounting = make_boards(store)
+    recounting.refresh()
+    boards.refresh()
+    for each in (recounting, boards):
+        board = each.latest()
+        assert board is not None
+        assert board.votes == 1
     assert count_snapshots(store) == 2
 
 
@@ -226,15 +253,15 @@ def test_a_vote_that_comes_while_counting_is_found_by_the_next_refresh(
 ) -> None:
     boards = make_boards(store)
     cast(store, "Amber", "Birch", Outcome.MODEL_A)
-    count = type(store.votes).by_outcome
+    count = type(store.votes).tally
 
-    def count_then_vote(self: object) -> object:
-        counted = count(store.votes)
+    def count_then_vote(self: object, known: Tally | None) -> Tally:
+        counted = count(store.votes, known)
         monkeypatch.undo()
         cast(store, "Amber", "Birch", Outcome.MODEL_B)
         return counted
 
-    monkeypatch.setattr(type(store.votes), "by_outcome", count_then_vote)
+    monkeypatch.setattr(type(store.votes), "tally", count_then_vote)
     boards.refresh()
     boards.refresh()
     board = boards.latest()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import random
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 from battle_steps import PAIRING, VOTER, make_ready
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from arena.battles import ExclusionReason, Outcome, VoterKind
-from arena.store import OutcomeCount
-from arena.store.tables import exclusions, voters, votes
+from arena.store import DetailedCount, OutcomeCount
+from arena.store.tables import battles, exclusions, voters, votes
 
 if TYPE_CHECKING:
     from arena.store import Store
@@ -75,3 +77,117 @@ def test_only_the_crowd_is_counted(store: Store) -> None:
     assert store.votes.by_outcome() == [OutcomeCount(A, B, Outcome.TIE, 1)]
     assert store.votes.total() == 1
     assert store.votes.last_id() == 2
+
+
+# Counting the newest alone
+
+
+def age(store: Store) -> None:
+    """Makes all votes on record two minutes old."""
+    with store.engine.begin() as connection:
+        connection.execute(
+            update(votes).values(created_at=datetime.now(UTC) - timedelta(minutes=2))
+        )
+
+
+def exclude(store: Store, vote_id: int) -> None:
+    row = {"vote_id": vote_id, "reason": ExclusionReason.MAINTAINER, "note": ""}
+    with store.engine.begin() as connection:
+        connection.execute(insert(exclusions).values(**row, created_at=datetime.now(UTC)))
+
+
+def retract(store: Store, vote_id: int) -> None:
+    with store.engine.begin() as connection:
+        which = votes.c.id == vote_id
+        connection.execute(update(votes).where(which).values(retracted_at=datetime.now(UTC)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tally_brought_up_to_date_is_a_full_count_whatever_happened(
+    store: Store, seed: int
+) -> None:
+    draw = random.Random(seed)
+    tally = store.votes.tally()
+    assert (tally.counts(), tally.votes) == ([], 0)
+    left: list[int] = []
+    for step in range(30):
+        what = draw.choice(["vote", "vote", "vote", "exclude", "retract", "age"])
+        if what == "vote":
+            vote(store, draw.choice(list(Outcome)), voter_id=f"voter-{step}")
+            left.append(store.votes.last_id())
+        elif what == "age":
+            age(store)
+        elif left:
+            chosen = left.pop(draw.randrange(len(left)))
+            (exclude if what == "exclude" else retract)(store, chosen)
+        if draw.random() < 0.7:
+            tally = store.votes.tally(tally)
+            assert tally.counts() == store.votes.by_outcome()
+            assert tally.votes == store.votes.total()
+
+
+def test_a_tally_counts_the_settled_votes_once(store: Store) -> None:
+    for outcome in (Outcome.TIE, Outcome.TIE, Outcome.MODEL_B):
+        vote(store, outcome)
+    age(store)
+    vote(store, Outcome.MODEL_A)
+    first = store.votes.tally()
+    assert first.settled_until == 3
+    assert first.recent == {(A, B, Outcome.MODEL_A): 1}
+    with store.engine.begin() as connection:  # what nothing in the program does
+        connection.execute(update(votes).values(outcome=Outcome.BOTH_BAD))
+    vote(store, Outcome.MODEL_A)
+    assert store.votes.tally(first).counts() == [
+        OutcomeCount(A, B, Outcome.MODEL_A, 1),
+        OutcomeCount(A, B, Outcome.MODEL_B, 1),
+        OutcomeCount(A, B, Outcome.TIE, 2),
+        OutcomeCount(A, B, Outcome.BOTH_BAD, 1),
+    ]
+    assert store.votes.tally().counts() == store.votes.by_outcome()
+
+
+def test_a_vote_that_is_committed_late_is_counted(store: Store) -> None:
+    """On PostgreSQL vote 2 may appear after vote 3 was counted."""
+    for outcome in (Outcome.TIE, Outcome.MODEL_A, Outcome.TIE):
+        vote(store, outcome)
+    with store.engine.begin() as connection:
+        connection.execute(
+            update(votes)
+            .where(votes.c.id == 1)
+            .values(created_at=datetime.now(UTC) - timedelta(hours=1))
+        )
+        late = dict(connection.execute(select(votes).where(votes.c.id == 2)).mappings().one())
+        connection.execute(delete(votes).where(votes.c.id == 2))
+    tally = store.votes.tally()
+    assert (tally.votes, tally.settled_until) == (2, 1)
+    with store.engine.begin() as connection:
+        connection.execute(insert(votes).values(late))
+    assert store.votes.tally(tally).counts() == store.votes.by_outcome()
+
+
+def test_counts_of_a_time(store: Store) -> None:
+    days = [datetime(2026, 11, day, 12, tzinfo=UTC) for day in (1, 2, 3)]
+    for number, day in enumerate(days, start=1):
+        vote(store, Outcome.TIE, voter_id=f"voter-{number}")
+        with store.engine.begin() as connection:
+            connection.execute(update(votes).where(votes.c.id == number).values(created_at=day))
+    assert store.votes.by_outcome(since=days[1]) == [OutcomeCount(A, B, Outcome.TIE, 2)]
+    assert store.votes.by_outcome(until=days[1]) == [OutcomeCount(A, B, Outcome.TIE, 1)]
+    assert store.votes.by_outcome(since=days[1], until=days[1]) == []
+    assert store.votes.by_detail(voter=True, day=True, since=days[1]) == [
+        DetailedCount(A, B, Outcome.TIE, f"voter-{day}", None, date(2026, 11, day), 1)
+        for day in (2, 3)
+    ]
+
+
+def test_counts_tell_draw_probabilities_apart(store: Store) -> None:
+    for _ in range(3):
+        vote(store, Outcome.TIE)
+    with store.engine.begin() as connection:
+        first = select(votes.c.battle_id).where(votes.c.id == 1).scalar_subquery()
+        connection.execute(update(battles).where(battles.c.id == first).values(probability=0.25))
+    assert store.votes.by_detail(probability=True) == [
+        DetailedCount(A, B, Outcome.TIE, None, 0.25, None, 1),
+        DetailedCount(A, B, Outcome.TIE, None, 0.5, None, 2),
+    ]
+    assert store.votes.by_detail() == [DetailedCount(A, B, Outcome.TIE, None, None, None, 3)]
