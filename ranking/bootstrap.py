@@ -84,8 +84,8 @@ def resample_paired(
     """
     if fit.fits_ties or fit.names:
         return _run_blocks(_resample_newton(fit), replicates, seed, threads)
-    rows = fit.rows if fit.rows.cluster is not None else fold_sides(fit.rows)
     solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
+    rows = fit.rows if fit.rows.cluster is not None else fold_sides(fit.rows)
     return _run_blocks(_resample_wins(rows, solver), replicates, seed, threads)
 
 
@@ -215,7 +215,7 @@ def _run_blocks(
 
 
 def _resample_wins(rows: Rows, solver: ChordSolver) -> Callable[[int, np.random.Generator], Floats]:
-    draw = _resampler(rows)
+    rows, draw = _resampler(rows)
     size = len(rows.models)
     credit = np.array([1.0, 0.0, 0.5])[rows.outcome] * rows.vote_weight
     debit = rows.vote_weight - credit
@@ -234,17 +234,16 @@ def _resample_wins(rows: Rows, solver: ChordSolver) -> Callable[[int, np.random.
 
 
 def _resample_newton(fit: PairedFit) -> Callable[[int, np.random.Generator], Floats]:
-    draw = _resampler(fit.rows)
+    rows, draw = _resampler(fit.rows)
 
     def run(draws: int, rng: np.random.Generator) -> Floats:
-        return np.array([_refit(fit, count) for count in draw(draws, rng)])
+        return np.array([_refit(fit, rows, count) for count in draw(draws, rng)])
 
     return run
 
 
-def _refit(fit: PairedFit, count: Floats) -> Floats:
+def _refit(fit: PairedFit, rows: Rows, count: Floats) -> Floats:
     kept = count > 0
-    rows = fit.rows
     drawn = replace(
         rows,
         first=rows.first[kept],
@@ -263,14 +262,25 @@ def _refit(fit: PairedFit, count: Floats) -> Floats:
     return problem.maximise(fit.parameters)[0]
 
 
-def _resampler(rows: Rows) -> Callable[[int, np.random.Generator], NDArray[Any]]:
-    """A function of (draws, stream) to counts of each row, shape (draws, rows)."""
+def _resampler(rows: Rows) -> tuple[Rows, Callable[[int, np.random.Generator], NDArray[Any]]]:
+    """Rows, and a function of (draws, stream) to counts of each, shape (draws, rows)."""
     if rows.cluster is None:
-        return MultinomialSampler(rows.count.astype(np.int64)).draw
+        return rows, MultinomialSampler(rows.count.astype(np.int64)).draw
     code, clusters = rows.number_clusters()
+    share = np.full(clusters, 1 / clusters)
+    if rows.names:
+        return (
+            rows,
+            lambda draws, rng: rng.multinomial(clusters, share, size=draws)[:, code] * rows.count,
+        )
+    from scipy.sparse import csr_array
 
-    def draw(draws: int, rng: np.random.Generator) -> Floats:
-        chosen = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
-        return np.asarray(chosen[:, code] * rows.count)
-
-    return draw
+    cells, inverse = rows.collapse()
+    shape = (len(cells.count), clusters)
+    weight = csr_array((rows.weight, (inverse, code)), shape=shape)
+    return (
+        cells,
+        lambda draws, rng: (
+            (weight @ rng.multinomial(clusters, share, size=draws).T.astype(float)).T
+        ),
+    )

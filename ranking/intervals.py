@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -247,7 +247,17 @@ def _quantile_of_maximum(deviation: Floats, error: Floats, level: float) -> floa
     seen = error > 0
     if not seen.any():
         return 0.0
-    return float(np.quantile((deviation[:, seen] / error[seen]).max(axis=1), level))
+    return _raise_quantile((deviation[:, seen] / error[seen]).max(axis=1), level)
+
+
+def _raise_quantile(values: NDArray[np.floating[Any]], level: float) -> float:
+    """Upper end of the quantile's own simulation error (two standard errors).
+
+    "All models at once" must not fail for want of replicates: with 400 of them the plain
+    quantile held in 93.8 % of simulated arenas.
+    """
+    raised = level + 2.0 * np.sqrt(level * (1.0 - level) / len(values))
+    return float(np.quantile(values, min(raised, 1.0)))
 
 
 def _simulate_multiplier(covariance: Floats, level: float, seed: int) -> float:
@@ -261,8 +271,7 @@ def _simulate_multiplier(covariance: Floats, level: float, seed: int) -> float:
     rng = np.random.default_rng(seed)
     # Single precision: the quantile's own error from its draws is a million times larger.
     draws = rng.standard_normal((_GAUSSIAN_DRAWS, len(values)), dtype=np.float32)
-    largest = np.abs(draws @ root.T.astype(np.float32)).max(axis=1)
-    return float(np.quantile(largest, level))
+    return _raise_quantile(np.abs(draws @ root.T.astype(np.float32)).max(axis=1), level)
 
 
 def _widen(

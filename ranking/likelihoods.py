@@ -66,10 +66,16 @@ def predict_outcomes(kind: TieModel, margin: Floats, tau: float | None) -> Float
 
 def _evaluate_half(margin: Floats, outcome: NDArray[np.int8]) -> Terms:
     credit = np.array([1.0, 0.0, 0.5])[outcome]
-    p, q = sigmoid(margin), sigmoid(-margin)
+    # One exponential for both tails: e = exp(−|d|), softplus(−d) = log(1 + e) + max(−d, 0).
+    e = np.exp(-np.abs(margin))
+    large = 1.0 / (1.0 + e)
+    small = e * large
+    positive = margin >= 0
+    p, q = np.where(positive, large, small), np.where(positive, small, large)
+    loss = np.log1p(e) + np.maximum(-margin, 0.0)
     zero = np.zeros_like(margin)
     return Terms(
-        value=-credit * np.logaddexp(0, -margin) - (1 - credit) * np.logaddexp(0, margin),
+        value=-loss - (1 - credit) * margin,
         d=credit * q - (1 - credit) * p,
         dd=-p * q,
         t=zero,

@@ -84,7 +84,7 @@ class PairedFit:
     def information(self, *, with_prior: bool = True) -> Floats:
         """Negative Hessian over `parameters`, square."""
         problem = Problem(self.rows, self.tie_model, check_prior(self.prior) if with_prior else 0)
-        return problem.differentiate(self.parameters)[1]
+        return problem.differentiate(self.parameters, problem.evaluate(self.parameters))[1]
 
     def covariance(self) -> Floats:
         """Inverse information over `parameters`, strengths centred."""
@@ -142,33 +142,30 @@ class Problem:
     """The penalised likelihood of some rows as a function of (ξ, γ, τ)."""
 
     def __init__(self, rows: Rows, tie_model: TieModel, precision: float) -> None:
-        self.rows = rows
-        self.weight = rows.weight
+        self.rows = rows if rows.names else rows.collapse()[0]
+        self.weight = self.rows.weight
         self.size = len(rows.models)
         self.precision = precision
         self.has_tau = tie_model != "half" and bool((rows.outcome == TIE).any())
         self.kind: TieModel = tie_model if self.has_tau else "half"
 
-    def evaluate(self, theta: Floats) -> Terms:
-        """Terms of each row, for one vote."""
-        rows, size = self.rows, self.size
+    def evaluate(self, theta: Floats, rows: Rows | None = None) -> Terms:
+        """Terms of each row (those fitted, or others), for one vote."""
+        rows, size = rows or self.rows, self.size
         margin = theta[rows.first] - theta[rows.second]
         if rows.names:
             margin = margin + rows.covariates @ theta[size : size + len(rows.names)]
         return evaluate(self.kind, margin, float(theta[-1]), rows.outcome)
 
-    def objective(self, theta: Floats) -> float:
-        """Penalised log likelihood; −∞ outside the parameter space."""
-        if self.kind == "rao-kupper" and theta[-1] <= 0:
-            return -np.inf
+    def objective(self, theta: Floats, terms: Terms) -> float:
+        """Penalised log likelihood."""
         strengths = theta[: self.size]
-        value = float(self.weight @ self.evaluate(theta).value)
-        return value - 0.5 * self.precision * float(strengths @ strengths)
+        penalty = 0.5 * self.precision * float(strengths @ strengths)
+        return float(self.weight @ terms.value) - penalty
 
-    def differentiate(self, theta: Floats) -> tuple[Floats, Floats]:
+    def differentiate(self, theta: Floats, terms: Terms) -> tuple[Floats, Floats]:
         """Gradient and negative Hessian over (ξ, γ, τ)."""
         rows, size, w = self.rows, self.size, self.weight
-        terms = self.evaluate(theta)
         gradient = sum_scores(rows, w * terms.d, w * terms.t if self.has_tau else None)
         gradient[:size] -= self.precision * theta[:size]
         tie = (-w * terms.dt, -w * terms.tt) if self.has_tau else None
@@ -179,19 +176,26 @@ class Problem:
     def maximise(self, start: Floats | None) -> tuple[Floats, float, int]:
         """Parameters, penalised log likelihood, Newton steps."""
         theta = self._start() if start is None else start.copy()
-        value = self.objective(theta)
+        terms = self.evaluate(theta)
+        value = self.objective(theta, terms)
         votes = float(self.weight.sum())
         length = np.inf
         for number in range(1, _MOST_STEPS + 1):
-            gradient, matrix = self.differentiate(theta)
+            gradient, matrix = self.differentiate(theta, terms)
             step = solve_lifted(matrix, gradient, self.size, precision=self.precision)
             length, before = float(np.abs(step).max()), length
             if is_converged(length, before, gradient, votes):
                 return theta + step, value, number
             slack = 1e-12 * abs(value)
-            while (trial := self.objective(theta + step)) < value - slack:
+            while True:
+                trial = theta + step
+                if self.kind != "rao-kupper" or trial[-1] > 0:
+                    terms = self.evaluate(trial)
+                    reached = self.objective(trial, terms)
+                    if reached >= value - slack:
+                        break
                 step = step / 2
-            theta, value = theta + step, trial
+            theta, value = trial, reached
         raise NotConverged(f"no convergence after {_MOST_STEPS} Newton steps")
 
     def _start(self) -> Floats:

@@ -87,6 +87,25 @@ class Rows:
         found, code = np.unique(np.asarray(self.cluster), return_inverse=True)
         return code, len(found)
 
+    def collapse(self) -> tuple[Rows, NDArray[np.intp]]:
+        """One row a (first, second, outcome), and the new row of each old one.
+
+        The likelihood is the same; weights and voters are summed over. Without
+        covariates only.
+        """
+        size = len(self.models)
+        key = (self.outcome.astype(np.intp) * size + self.first) * size + self.second
+        found, inverse = _number_distinct(key, 3 * size * size)
+        collapsed = Rows(
+            models=self.models,
+            first=found // size % size,
+            second=found % size,
+            outcome=(found // (size * size)).astype(np.int8),
+            count=np.bincount(inverse, self.weight, len(found)).astype(float),
+            vote_weight=np.ones(len(found)),
+        )
+        return collapsed, inverse
+
     def wins(self) -> Floats:
         """Weight of wins of row over column, ties as halves, shape (models, models)."""
         size = len(self.models)
@@ -99,6 +118,18 @@ class Rows:
         drawn = np.where(self.outcome == TIE, self.weight, 0.0)
         once = scatter(self.first, self.second, drawn, len(self.models))
         return np.asarray(once + once.T)
+
+
+def _number_distinct(
+    key: NDArray[np.intp], possible: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Distinct keys, ascending, and the position of each key among them."""
+    if possible > len(key) * 10:
+        return np.unique(key, return_inverse=True)
+    seen = np.zeros(possible, dtype=bool)
+    seen[key] = True
+    number = np.cumsum(seen) - 1
+    return np.flatnonzero(seen), number[key]
 
 
 def scatter(

@@ -46,7 +46,7 @@ def sandwich_rows(fit: PairedFit) -> Floats:
     """
     rows = fit.rows
     problem = Problem(rows, fit.tie_model, 0.0)
-    terms = problem.evaluate(fit.parameters)
+    terms = problem.evaluate(fit.parameters, rows)
     if rows.cluster is None:
         squares = rows.count * rows.vote_weight**2
         tie = (squares * terms.d * terms.t, squares * terms.t**2) if fit.fits_ties else None

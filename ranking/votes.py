@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+# Rows looked at to decide whether merging equal ones is worth the sorting.
+_SAMPLE = 2_048
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -276,7 +279,15 @@ def _take(column: Floats | None, keep: NDArray[Any]) -> Floats | None:
 
 
 def _merge(parts: list[NDArray[Any]]) -> tuple[NDArray[np.intp], Floats]:
-    """First position and number of each distinct combination."""
+    """First position and number of each distinct combination.
+
+    Where hardly any two rows are alike (measured lengths, weights of their own), sorting
+    them would cost more than it saves: then every row stands for itself.
+    """
+    rows = len(parts[0])
+    distinct = max(len(np.unique(part[:_SAMPLE])) for part in parts[1:]) if parts[1:] else 0
+    if rows > _SAMPLE and distinct > _SAMPLE // 2:
+        return np.arange(rows), np.ones(rows)
     code = np.zeros(len(parts[0]), dtype=np.int64)
     for part in parts:
         found, position = np.unique(part, return_inverse=True)
