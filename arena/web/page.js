@@ -64,6 +64,7 @@
       empty(prompt);
       // From here on the keys vote, and a phone's keyboard no longer covers the answers.
       find("#state").focus({ preventScroll: true });
+      window.scrollTo({ top: 0 });
     }
     if (shown.status === "ready" && state.status === "voted") {
       window.setTimeout(() => find(".reveal")?.focus(), 50);
