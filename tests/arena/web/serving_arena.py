@@ -15,10 +15,14 @@ import urllib.request
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+# What a prompt, or the prompts of a conversation, are answered with.
+Answers: TypeAlias = "Mapping[str, Row] | Mapping[str | tuple[str, ...], Row]"
+Row: TypeAlias = "str | Mapping[str, object]"
 
 START_SECONDS = 90
 STOP_SECONDS = 15
@@ -65,7 +69,7 @@ def recorded_model(
     name: str,
     folder: Path,
     *,
-    answers: Mapping[str | tuple[str, ...], str | Mapping[str, object]],
+    answers: Answers,
     **spec: object,
 ) -> dict[str, object]:
     """The settings of a model that plays recorded answers.

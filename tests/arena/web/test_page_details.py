@@ -8,26 +8,16 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from conftest import HOSTILE
 from playwright.sync_api import expect
+from visitors import is_in_view
 
 if TYPE_CHECKING:
     from conftest import Visit
-    from playwright.sync_api import Locator
     from serving_arena import RunningArena
     from visitors import BattleTab
 
 pytestmark = pytest.mark.browser
 
 FOCUSED = "document.activeElement"
-
-
-def is_in_view(part: Locator) -> bool:
-    """Whether the whole of it is inside the window, without scrolling."""
-    inside: bool = part.evaluate(
-        "part => { const box = part.getBoundingClientRect(); return box.width > 0"
-        " && box.left >= 0 && box.top >= 0 && box.right <= innerWidth + 1"
-        " && box.bottom <= innerHeight + 1 }"
-    )
-    return inside
 
 
 def brightness(tab: BattleTab) -> float:

@@ -20,6 +20,16 @@ LEAVING = re.compile(r"AbortError: signal is aborted|\berrored out\b")
 expect.set_options(timeout=PATIENCE)
 
 
+def is_in_view(part: Locator) -> bool:
+    """Whether the whole of it is inside the window, without scrolling."""
+    inside: bool = part.evaluate(
+        "part => { const box = part.getBoundingClientRect(); return box.width > 0"
+        " && box.left >= 0 && box.top >= 0 && box.right <= innerWidth + 1"
+        " && box.bottom <= innerHeight + 1 }"
+    )
+    return inside
+
+
 class BattleTab:
     """The battle page in a tab."""
 
