@@ -126,6 +126,7 @@ def fit_bradley_terry(
     *,
     prior: float | None = DEFAULT_PRIOR,
     both_bad: BothBad = "tie",
+    start: Floats | None = None,
 ) -> BradleyTerryFit:
     """Fit by Newton's method to a gradient of 1e-9 a vote and a step of 1e-10.
 
@@ -134,6 +135,8 @@ def fit_bradley_terry(
         prior: Standard deviation of a Gaussian prior on each strength (log-odds), or
             None for the plain likelihood.
         both_bad: "tie" counts them as ties, "drop" leaves them out.
+        start: Strengths of an earlier fit of the same models, shape (models,); with a few
+            more votes it takes two steps from there.
 
     Raises:
         NoMaximum: With `prior=None`, the "did not lose to" graph is not strongly
@@ -145,7 +148,7 @@ def fit_bradley_terry(
     components = find_components(pairs.wins)
     if prior is None and components.strong.max() > 0:
         raise NoMaximum(_explain_no_maximum(comparisons.models, components))
-    strengths, steps = maximise(pairs, precision=check_prior(prior))
+    strengths, steps = maximise(pairs, precision=check_prior(prior), start=start)
     return BradleyTerryFit(
         models=comparisons.models,
         strengths=strengths,

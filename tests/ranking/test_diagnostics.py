@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,10 +22,14 @@ from ranking.plots import (
     plot_intervals,
     plot_rank_ranges,
     plot_win_rates,
+    save_picture,
 )
 from ranking.simulate import draw_strengths, simulate_adaptive, simulate_votes
 from ranking.style import compare_style, count_markdown
 from ranking.weights import effective_sample_size
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_strengths_predict_better_than_win_rates_where_opponents_differ() -> None:
@@ -161,3 +167,13 @@ def test_every_picture_draws() -> None:
     ):
         assert len(figure.to_json()) > 200
         assert figure.layout.title.text
+
+
+def test_pictures_are_saved_or_the_missing_program_is_named(tmp_path: Path) -> None:
+    votes = simulate_votes(draw_strengths(3, seed=1), 300, seed=1)
+    figure = plot_intervals(compute_leaderboard(votes, interval="sandwich"))
+    save_picture(figure, tmp_path / "board.html")
+    assert "model-00" in (tmp_path / "board.html").read_text(encoding="utf-8")
+    if find_spec("kaleido") is None:
+        with pytest.raises(RankingError, match="pip install kaleido"):
+            save_picture(figure, tmp_path / "board.svg")

@@ -289,3 +289,32 @@ def test_a_model_nobody_met_moves_no_difference(votes: Ballots) -> None:
     alone, joined = fit(a, b, kind, size), fit(a, b, kind, size + 1)
     assert joined[:-1] == pytest.approx(alone, abs=1e-8)
     assert joined[-1] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_rare_newcomer_among_millions_keeps_its_wide_interval() -> None:
+    # A ridge on the Hessian would give 10.9 instead of 13.7 points for 700 of 4 M votes.
+    rng = np.random.default_rng(6)
+    strengths = draw_strengths(30, seed=7)
+    first, second = np.triu_indices(30, 1)
+    games = np.where(second == 29, 24, 9_850)
+    won = rng.binomial(games, 1 / (1 + np.exp(strengths[second] - strengths[first])))
+    a, b = np.concatenate([first, first]), np.concatenate([second, second])
+    kind = np.repeat([0, 1], len(first)).astype(np.int8)
+    votes = Comparisons.from_codes(
+        tuple(f"m{i:02d}" for i in range(30)), a, b, kind, np.concatenate([won, games - won])
+    )
+    fit = fit_bradley_terry(votes)
+    error = 400 / np.log(10) * sandwich_intervals(votes, fit).standard_error
+    p = 1 / (1 + np.exp(strengths[:29] - strengths[29]))
+    expected = 400 / np.log(10) / np.sqrt((24 * p * (1 - p)).sum())
+    assert error[29] == pytest.approx(expected, rel=0.05)
+    resampled = 400 / np.log(10) * bootstrap_intervals(votes, fit).standard_error
+    assert resampled == pytest.approx(error, rel=0.12)
+
+
+def test_one_more_vote_takes_two_steps_from_the_earlier_fit(arena: Votes) -> None:
+    earlier = fit_bradley_terry(arena.select(np.arange(len(arena)) > 0).count())
+    cold = fit_bradley_terry(arena.count())
+    warm = fit_bradley_terry(arena.count(), start=earlier.strengths)
+    assert warm.steps <= 3 < cold.steps
+    assert warm.strengths == pytest.approx(cold.strengths, abs=1e-10)
