@@ -29,6 +29,8 @@ _SPELLINGS: dict[str, int] = {
 
 # Rows numbered at a time: their codes fit a core's cache.
 _PIECE = 1 << 16
+# With more distinct objects than this, names are hardly shared.
+_MOST_ADDRESSES = 20_000
 # Rows looked at to decide whether equal strings are shared objects.
 _SAMPLE = 4_096
 
@@ -62,7 +64,11 @@ def factorize(column: Column) -> tuple[Codes, list[Hashable]]:
     if plain is None or not _shares_objects(plain):
         codes, labels = pd.factorize(column if plain is None else plain)
         return codes, list(labels)
-    codes, first = _number_addresses(np.asarray(_Addresses(plain)))
+    numbered = _number_addresses(np.asarray(_Addresses(plain)))
+    if numbered is None:
+        codes, labels = pd.factorize(plain)
+        return codes, list(labels)
+    codes, first = numbered
     # Equal values may still be separate objects: number the few distinct ones by value.
     merged, labels = pd.factorize(plain[first])
     if (merged == np.arange(len(first))).all():
@@ -70,10 +76,11 @@ def factorize(column: Column) -> tuple[Codes, list[Hashable]]:
     return merged.astype(np.int32)[codes], list(labels)
 
 
-def _number_addresses(addresses: NDArray[np.int64]) -> tuple[Codes, NDArray[np.intp]]:
+def _number_addresses(addresses: NDArray[np.int64]) -> tuple[Codes, NDArray[np.intp]] | None:
     """Number addresses in the order they appear; also where each is first seen.
 
     In pieces, so that the hash table's 64-bit output never exists for the whole column.
+    None where there turn out to be too many for this to pay.
     """
     import pandas as pd
 
@@ -81,15 +88,17 @@ def _number_addresses(addresses: NDArray[np.int64]) -> tuple[Codes, NDArray[np.i
     known: dict[int, int] = {}
     first: list[int] = []
     for start in range(0, len(addresses), _PIECE):
-        piece = addresses[start : start + _PIECE]
-        local, distinct = pd.factorize(piece)
+        local, distinct = pd.factorize(addresses[start : start + _PIECE])
+        if len(known) + len(distinct) > _MOST_ADDRESSES:
+            return None
+        seen = np.empty(len(distinct), dtype=np.intp)
+        seen[local[::-1]] = np.arange(start + len(local) - 1, start - 1, -1)
         number = np.empty(len(distinct), dtype=np.int32)
         for i, address in enumerate(distinct.tolist()):
-            code = known.get(address)
-            if code is None:
-                code = known[address] = len(first)
-                first.append(start + int(np.argmax(local == i)))
-            number[i] = code
+            if address not in known:
+                known[address] = len(first)
+                first.append(int(seen[i]))
+            number[i] = known[address]
         codes[start : start + _PIECE] = number[local]
     return codes, np.array(first, dtype=np.intp)
 
