@@ -80,6 +80,8 @@ class PageShell:
             return document
         code = load_texts(match.group(1))["language"]["html"]
         head, end, body = document.partition(b"</head>")
+        if not end:
+            return document
         head = _FOREIGN.sub(b"", head).replace(b'lang="en"', f'lang="{code}"'.encode(), 1)
         body = _BODY.sub(lambda tag: tag.group() + self._styles, body, count=1)
         return head + self._heads[match.group(1)] + end + body
