@@ -33,6 +33,7 @@ COMMANDS: list[list[str]] = [
     ["init"],
     ["models"],
     ["models", "check"],
+    ["rank"],
     ["up"],
     ["version"],
 ]
@@ -116,13 +117,15 @@ def test_help_has_an_example_and_imports_nothing_heavy(command: list[str], tmp_p
     )
     assert done.stderr == ""
     assert "Usage: " in done.stdout
-    assert re.search(r"(Example|Begin with): arena ", done.stdout)
+    assert re.search(r"(Examples?|Begin with):\s+arena ", done.stdout)
     assert done.stdout.splitlines()[-1] == "HEAVY []"
 
 
 def test_help_names_every_command(tmp_path: Path) -> None:
     text = arena("--help", cwd=tmp_path).stdout
-    assert [name for name in ("demo", "init", "models", "up", "version") if name not in text] == []
+    assert [
+        name for name in ("demo", "init", "models", "rank", "up", "version") if name not in text
+    ] == []
 
 
 def test_no_command_shows_the_help(tmp_path: Path) -> None:

@@ -1,0 +1,346 @@
+"""`arena rank`: a leaderboard from the arena's database, or from a file of votes."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from arena.cli.rank_output import Format, Ranking
+    from arena.cli.rank_votes import Request, Source
+
+__all__ = ["EXAMPLES", "rank"]
+
+# Empty lines between: the help folds the others into one.
+EXAMPLES = """Examples:
+
+arena rank --config arena.toml
+
+arena rank votes.csv --cluster voter --format json --output board.json
+
+arena rank votes.jsonl.gz --by language --interval sandwich --level 0.9
+
+arena rank --database arena.db --since 2026-11-01 --anchor "Small model=1000"
+"""
+FileArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        help="Votes or counts: .csv, .tsv, .json, .jsonl or .parquet, also .gz. "
+        "The arena's database if none.",
+        show_default=False,
+    ),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="Whose database to read.", show_default="arena.toml"),
+]
+DatabaseOption = Annotated[
+    str | None, typer.Option("--database", help="Its URL, or the path of an SQLite file.")
+]
+ModelOption = Annotated[
+    Literal["bradley-terry", "davidson", "rao-kupper"],
+    typer.Option(help="How ties are read: as halves, or by one of the two tie models."),
+]
+IntervalOption = Annotated[
+    Literal["bootstrap", "pivot", "sandwich"],
+    typer.Option(help="Percentiles of a bootstrap, the same mirrored, or the sandwich formula."),
+]
+BootstrapOption = Annotated[int, typer.Option("--bootstrap", min=2, help="Replicates of it.")]
+LevelOption = Annotated[float, typer.Option(help="Confidence level, between 0 and 1.")]
+ClusterOption = Annotated[
+    Literal["voter"] | None,
+    typer.Option(help="Take a voter's votes as one: votes of one person are not independent."),
+]
+WeightsOption = Annotated[
+    Literal["given", "uniform", "design"],
+    typer.Option(
+        help="The file's own, none, or the inverse draw probability, as if every pair had been "
+        "drawn alike."
+    ),
+]
+PriorOption = Annotated[
+    str, typer.Option(metavar="none|SD", help="Standard deviation of each strength, log-odds.")
+]
+StyleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--style",
+        metavar="COLUMN",
+        help="Adjust for a column of differences (left minus right); repeat for more. Files only.",
+    ),
+]
+ByOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="GROUP",
+        help="Also a board for each label of a column (category, language, …), or for each day, "
+        "week, month or year; repeat for more.",
+    ),
+]
+MinVotesOption = Annotated[
+    int, typer.Option(min=1, help="A part with fewer votes gets no board of its own.")
+]
+AnchorOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME=SCORE", help="Shift the scores so that a model has this one."),
+]
+SinceOption = Annotated[
+    str | None, typer.Option(metavar="TIME", help="No vote before it, such as 2026-11-30.")
+]
+UntilOption = Annotated[
+    str | None, typer.Option(metavar="TIME", help="No vote at this time (UTC) or after it.")
+]
+BothBadOption = Annotated[
+    Literal["tie", "drop"], typer.Option(help="Count both-bad votes as ties, or not at all.")
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same intervals.")]
+SkipOption = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Leave out bad rows and say how many and why.")
+]
+FormatOption = Annotated[
+    Literal["table", "json", "csv", "md", "html"] | None,
+    typer.Option("--format", help="How to write it; by --output's suffix, or a table."),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write it to this file, whole or not at all.")
+]
+
+
+def rank(
+    file: FileArgument = None,
+    *,
+    config: ConfigOption = None,
+    database: DatabaseOption = None,
+    model: ModelOption = "bradley-terry",
+    interval: IntervalOption = "bootstrap",
+    bootstrap: BootstrapOption = 1000,
+    level: LevelOption = 0.95,
+    cluster: ClusterOption = None,
+    weights: WeightsOption = "given",
+    prior: PriorOption = "3",
+    style: StyleOption = None,
+    by: ByOption = None,
+    min_votes: MinVotesOption = 100,
+    anchor: AnchorOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    both_bad: BothBadOption = "tie",
+    seed: SeedOption = 0,
+    skip_bad_rows: SkipOption = False,
+    form: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Rank models from votes, with intervals, from the arena's database or a file."""
+    from arena.cli.rank_output import choose_format
+    from arena.cli.rank_votes import Request
+    from arena.cli.refusals import refusing
+
+    with refusing():
+        request = Request(
+            by=tuple(dict.fromkeys(by or ())),
+            style=tuple(dict.fromkeys(style or ())),
+            cluster=cluster is not None,
+            weights=weights,
+            since=_read_time("--since", since),
+            until=_read_time("--until", until),
+            skip_bad_rows=skip_bad_rows,
+        )
+        options = {
+            "model": model,
+            "interval": "sandwich" if interval == "sandwich" else "bootstrap",
+            "replicates": bootstrap,
+            "bootstrap": "pivot" if interval == "pivot" else "percentile",
+            "level": _check_level(level),
+            "cluster": request.cluster,
+            "covariates": bool(request.style),
+            "weights": weights,
+            "prior": _read_prior(prior),
+            "both_bad": both_bad,
+            "seed": seed,
+            "anchor": _read_anchor(anchor),
+        }
+        chosen = choose_format(form, output)
+        with _showing_progress() as show:
+            show("Reading the votes")
+            source = _read(file, config=config, database=database, request=request)
+            show(f"Ranking {source.models} models")
+            ranking = _compute(source, request=request, min_votes=min_votes, options=options)
+        _tell_what_is_missing(ranking)
+        _write(ranking, chosen, output)
+
+
+def _read(
+    file: Path | None, *, config: Path | None, database: str | None, request: Request
+) -> Source:
+    from arena.cli.models import DEFAULT_CONFIG
+    from arena.cli.rank_votes import read_database, read_file
+    from arena.cli.refusals import Refusal
+    from arena.settings import load_settings
+
+    named = {"a file": file, "--config": config, "--database": database}
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) > 1:
+        raise Refusal(f"{' and '.join(given)} name different votes. Give one of them.")
+    if file is not None:
+        return read_file(file, request)
+    if database is None:
+        settings = load_settings(config or DEFAULT_CONFIG, runnable=False)
+        return read_database(settings.database.url, request)
+    is_url = "://" in database
+    return read_database(database if is_url else f"sqlite:///{Path(database).absolute()}", request)
+
+
+def _compute(
+    source: Source, *, request: Request, min_votes: int, options: dict[str, Any]
+) -> Ranking:
+    from arena.cli.rank_output import Ranking
+    from arena.cli.refusals import Refusal
+    from ranking import NoMaximum, RankingError, Votes, compute_boards, compute_leaderboard
+
+    _check_anchor(options["anchor"], source.votes.models)
+    try:
+        if request.by and isinstance(source.votes, Votes):
+            # The overall board comes first and has no minimum: it is what was asked for.
+            whole, *parts = compute_boards(
+                source.votes, by=request.by, min_votes=min_votes, **options
+            )
+            board = whole.board or compute_leaderboard(source.votes, **options)
+            return Ranking(board, parts=tuple(parts), source=source, min_votes=min_votes)
+        board = compute_leaderboard(source.votes, **options)
+    except NoMaximum as error:
+        raise Refusal(f"{error}. Leave out --prior none.") from None
+    except RankingError as error:
+        raise Refusal(f"{source.name}: {error}") from None
+    return Ranking(board, parts=(), source=source, min_votes=min_votes)
+
+
+def _tell_what_is_missing(ranking: Ranking) -> None:
+    for reason, rows in ranking.source.rejected.items():
+        typer.echo(f"arena: left out {rows:,} rows: {reason}", err=True)
+    for part in ranking.parts:
+        if part.board is None:
+            typer.echo(
+                f"arena: no board for {part.group} {part.label}: {part.votes:,} votes, "
+                f"fewer than --min-votes {ranking.min_votes}",
+                err=True,
+            )
+
+
+def _write(ranking: Ranking, chosen: Format, output: Path | None) -> None:
+    from arena.cli.preflight import explain
+    from arena.cli.rank_output import render, write_whole
+    from arena.cli.refusals import Refusal
+
+    text = render(ranking, chosen, width=_find_width(output))
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        write_whole(output, text)
+    except OSError as error:
+        raise Refusal(
+            f"{output} cannot be written ({explain(error)}). Name another with --output."
+        ) from None
+    typer.echo(f"Wrote {output}.")
+
+
+def _find_width(output: Path | None) -> int:
+    import shutil
+
+    # A pipe or a file has no width of its own; 80 columns would fold every name.
+    if output is None and sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    return 160
+
+
+def _read_time(option: str, text: str | None) -> datetime | None:
+    from datetime import UTC, datetime
+
+    from arena.cli.refusals import Refusal
+
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Refusal(
+            f'{option} "{text}" is not a time. Write for example 2026-11-30 or '
+            "2026-11-30T18:00+01:00."
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _check_level(level: float) -> float:
+    from arena.cli.refusals import Refusal
+
+    if not 0 < level < 1:
+        raise Refusal(f"--level {level:g} is not between 0 and 1. Write for example 0.95.")
+    return level
+
+
+def _read_prior(text: str) -> float | None:
+    from arena.cli.refusals import Refusal
+
+    if text.lower() == "none":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise Refusal(
+            f'--prior "{text}" is no standard deviation > 0. Write for example 3 or none.'
+        )
+    return value
+
+
+def _read_anchor(text: str | None) -> tuple[str, float] | None:
+    from math import isfinite
+
+    from arena.cli.refusals import Refusal
+
+    if text is None:
+        return None
+    name, _, number = text.rpartition("=")
+    try:
+        score = float(number)
+    except ValueError:
+        score = float("nan")
+    if not name or not isfinite(score):
+        raise Refusal(f'--anchor "{text}" is not NAME=SCORE. Write for example "My model=1000".')
+    return name, score
+
+
+def _check_anchor(anchor: tuple[str, float] | None, models: tuple[str, ...]) -> None:
+    import difflib
+
+    from arena.cli.refusals import Refusal
+
+    if anchor is None or anchor[0] in models:
+        return
+    close = difflib.get_close_matches(anchor[0], models, n=1)
+    hint = f'Did you mean "{close[0]}"?' if close else f"There are: {', '.join(models)}."
+    raise Refusal(f'--anchor: no model named "{anchor[0]}" has votes. {hint}')
+
+
+@contextmanager
+def _showing_progress() -> Iterator[Any]:
+    """A bar on a terminal's stderr while votes are read and ranked; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda text: progress.update(task, description=text)

@@ -1,0 +1,253 @@
+"""Where `arena rank` takes its votes from: a file, or counts from the arena's database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arena.cli.preflight import explain
+from arena.cli.refusals import Refusal
+from ranking import Comparisons, InvalidVote, RankingError, Votes, read_votes
+from ranking.boards import PERIODS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from arena.store import DetailedCount
+    from ranking.weights import Weighting
+
+__all__ = ["Request", "Source", "read_database", "read_file"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Which votes, and what must be known of each.
+
+    Attributes:
+        by: groups that boards are split by.
+        style: columns of differences to adjust for.
+        cluster: whether voters are told apart.
+        weights: what a vote weighs.
+        since: no vote before this time.
+        until: no vote at this time or after it.
+        skip_bad_rows: leave out rows of a file that cannot be counted.
+    """
+
+    by: tuple[str, ...] = ()
+    style: tuple[str, ...] = ()
+    cluster: bool = False
+    weights: Weighting = "given"
+    since: datetime | None = None
+    until: datetime | None = None
+    skip_bad_rows: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The votes, and where they come from.
+
+    Attributes:
+        name: the file, or the database without its password.
+        votes: single votes, or counts where those are enough.
+        described: the same for the record: names, times, the last vote's number.
+        rejected: rows left out, by reason.
+    """
+
+    name: str
+    votes: Comparisons | Votes
+    described: dict[str, Any]
+    rejected: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def models(self) -> int:
+        """How many models have votes."""
+        return len(self.votes.models)
+
+
+def read_file(path: Path, request: Request) -> Source:
+    """The votes of a file.
+
+    Raises:
+        Refusal: it cannot be read, a row cannot be counted, or it lacks what is asked for.
+    """
+    groups = [name for name in request.by if name not in PERIODS]
+    try:
+        reading = read_votes(
+            path,
+            groups=groups,
+            covariates=request.style,
+            skip_bad_rows=request.skip_bad_rows,
+        )
+    except OSError as error:
+        raise Refusal(f"{path} cannot be read ({explain(error)}). Name another file.") from None
+    except RankingError as error:
+        raise Refusal(_explain_bad_votes(path, error)) from None
+    except (ValueError, TypeError) as error:  # pandas' own: the file is not what its suffix says
+        reason = str(error).strip().splitlines()[0]
+        raise Refusal(f"{path} cannot be read: {reason}. Correct the file.") from None
+    votes = reading.votes
+    if isinstance(votes, Comparisons):
+        _refuse_details(path, request)
+    else:
+        votes = _check_details(path, _select_time(path, votes, request), request)
+    described = {"file": path.name, **_describe_times(request), "rejected": reading.rejected}
+    return Source(name=str(path), votes=votes, described=described, rejected=reading.rejected)
+
+
+def read_database(url: str, request: Request) -> Source:
+    """The votes that count in an arena's database, aggregated there.
+
+    Raises:
+        Refusal: there is no database, no vote, or it does not record what is asked for.
+    """
+    from sqlalchemy.engine import make_url
+
+    from arena.store import StoreError, open_store
+
+    name = _check_database(url)
+    unknown = [group for group in request.by if group not in PERIODS]
+    if unknown:
+        raise Refusal(
+            f'--by "{unknown[0]}" is not on record in a database. '
+            f"There are: {', '.join(PERIODS)}; a file may have any column."
+        )
+    if request.style:
+        raise Refusal(f'--style "{request.style[0]}" needs a file with this column.')
+    try:
+        store = open_store(url)
+    except StoreError as error:
+        raise Refusal(str(error)) from None
+    try:
+        times = {"since": request.since, "until": request.until}
+        last = store.votes.last_id()
+        by_day, by_chance = bool(request.by), request.weights == "design"
+        votes: Comparisons | Votes | None
+        if request.cluster or by_chance or by_day:
+            votes = _expand(
+                store.votes.by_detail(
+                    voter=request.cluster, probability=by_chance, day=by_day, **times
+                )
+            )
+        else:
+            counts = store.votes.by_outcome(**times)
+            columns = zip(*counts, strict=True)
+            votes = Comparisons.from_counts(*columns) if counts else None
+    finally:
+        store.close()
+    if votes is None:
+        raise Refusal(f"{name} has no vote that counts{_say_times(request)}. Vote, then rank.")
+    described = {
+        "database": make_url(url).render_as_string(hide_password=True),
+        **_describe_times(request),
+        "last_vote_id": last,
+    }
+    return Source(name=name, votes=votes, described=described)
+
+
+def _check_database(url: str) -> str:
+    """The database's name without its password; a missing SQLite file is not created."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise Refusal(
+            f'"{url}" is not a database URL. Write for example '
+            "sqlite:////srv/arena/arena.db, or the path of an SQLite file."
+        ) from None
+    if parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").is_file():
+        raise Refusal(
+            f"there is no database {parsed.database or url} yet. Name one with --database, "
+            "or let arena up make it."
+        )
+    return parsed.render_as_string(hide_password=True)
+
+
+def _expand(counts: Sequence[DetailedCount]) -> Votes | None:
+    """One row a vote, as `ranking` wants where voters, weights or days matter."""
+    if not counts:
+        return None
+    columns = [np.array(column, dtype=object) for column in zip(*counts, strict=True)]
+    repeated = np.repeat(np.arange(len(counts)), columns[6].astype(np.int64))
+    a, b, outcome, voter, chance, day = (column[repeated] for column in columns[:6])
+    return Votes.from_columns(
+        a,
+        b,
+        outcome,
+        voter=None if voter[0] is None else voter,
+        draw_probability=None if chance[0] is None else chance.astype(float),
+        time=None if day[0] is None else _seconds(day),
+    )
+
+
+def _seconds(days: NDArray[Any]) -> NDArray[np.float64]:
+    """Midnight (UTC) of each day, in seconds since 1970."""
+    return np.asarray(days.astype("datetime64[s]").astype(np.int64), dtype=float)
+
+
+def _explain_bad_votes(path: Path, error: RankingError) -> str:
+    if isinstance(error, InvalidVote) and error.row is not None:
+        return (
+            f"{path}: {error} (rows are counted from 0, without a header). "
+            "Correct the row, or leave such rows out with --skip-bad-rows."
+        )
+    return f"{path}: {error}"
+
+
+def _select_time(path: Path, votes: Votes, request: Request) -> Votes:
+    if request.since is None and request.until is None:
+        return votes
+    if votes.time is None:
+        option = "--since" if request.since else "--until"
+        raise Refusal(f"{path} has no column of times, which {option} needs. Leave it out.")
+    kept = np.ones(len(votes), dtype=bool)
+    if request.since is not None:
+        kept &= votes.time >= request.since.timestamp()
+    if request.until is not None:
+        kept &= votes.time < request.until.timestamp()
+    if not kept.any():
+        raise Refusal(f"{path} has no vote{_say_times(request)}. Choose another time.")
+    return votes.select(kept).drop_absent_models()
+
+
+def _check_details(path: Path, votes: Votes, request: Request) -> Votes:
+    if request.cluster and votes.voter is None:
+        raise Refusal(f"{path} has no column of voters, which --cluster needs. Leave it out.")
+    if request.weights == "design" and votes.draw_probability is None:
+        raise Refusal(
+            f"{path} has no column draw_probability, which --weights design needs. Leave it out."
+        )
+    if votes.time is None and set(request.by) & set(PERIODS):
+        raise Refusal(f"{path} has no column of times, which --by {request.by[0]} needs.")
+    return votes
+
+
+def _refuse_details(path: Path, request: Request) -> None:
+    """Counts know pairs and outcomes, nothing else."""
+    asked = {
+        "--cluster": request.cluster,
+        "--weights design": request.weights == "design",
+        "--style": request.style,
+        "--by": request.by,
+        "--since": request.since,
+        "--until": request.until,
+    }
+    for option, is_asked in asked.items():
+        if is_asked:
+            raise Refusal(f"{path} holds counts, and {option} needs single votes. Leave it out.")
+
+
+def _describe_times(request: Request) -> dict[str, str]:
+    times = {"since": request.since, "until": request.until}
+    return {name: time.isoformat() for name, time in times.items() if time is not None}
+
+
+def _say_times(request: Request) -> str:
+    return "".join(f" {name} {time}" for name, time in _describe_times(request).items())

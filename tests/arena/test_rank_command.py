@@ -1,0 +1,533 @@
+"""`arena rank`: the same numbers as `ranking`, from files and from an arena's database."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from board_votes import cast_many, register
+from sqlalchemy import insert, select, update
+from typer.testing import CliRunner, Result
+
+import arena as package
+from arena.cli import app
+from arena.store import Store, open_store
+from arena.store.tables import battles, voters, votes
+from ranking import OUTCOMES, Comparisons, Leaderboard, Votes, compute_boards, compute_leaderboard
+from ranking.simulate import draw_strengths, simulate_votes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAMES = ("Amber", "Birch [beta]", "Cedar|new", "Dune <b>")
+START = datetime(2026, 11, 1, tzinfo=UTC)
+QUICK = ("--interval", "sandwich")
+
+
+def rank(*arguments: str, status: int = 0) -> Result:
+    done = CliRunner(env={"ARENA_DATABASE__URL": None}).invoke(app, ["rank", *arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.output
+    return done
+
+
+def refusal(*arguments: str) -> str:
+    done = rank(*arguments, status=2)
+    assert done.stdout == ""
+    return done.stderr
+
+
+def rank_json(*arguments: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(rank(*arguments, "--format", "json").stdout)
+    return loaded
+
+
+def simulate() -> Votes:
+    return simulate_votes(
+        draw_strengths(4, seed=5),
+        600,
+        seed=6,
+        tie=0.4,
+        both_bad=0.3,
+        voters=40,
+        voter_spread=0.5,
+        style={"length": 0.3},
+        names=NAMES,
+    )
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Votes:
+    return simulate()
+
+
+@pytest.fixture
+def file(tmp_path: Path, simulated: Votes) -> Path:
+    """A file as public ones are, with everything that a vote may say."""
+    assert simulated.voter is not None
+    assert simulated.covariates is not None
+    path = tmp_path / "votes.csv"
+    with path.open("w", newline="", encoding="utf-8") as target:
+        writer = csv.writer(target)
+        writer.writerow(
+            ["model_a", "model_b", "winner", "judge", "tstamp", "language",
+             "length", "draw_probability"]
+        )  # fmt: skip
+        for i in range(len(simulated)):
+            writer.writerow(
+                [
+                    NAMES[simulated.model_a[i]],
+                    NAMES[simulated.model_b[i]],
+                    OUTCOMES[simulated.outcome[i]],
+                    simulated.voter.names[simulated.voter.codes[i]],
+                    (START + timedelta(hours=i)).isoformat(),
+                    "English" if i % 10 else "German",
+                    simulated.covariates[i, 0],
+                    [0.1, 0.2][i % 2],
+                ]
+            )
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(f"sqlite:///{tmp_path}/arena.db")
+    yield opened
+    opened.close()
+
+
+# From a file
+
+
+def test_the_json_is_the_board_that_ranking_computes(file: Path, simulated: Votes) -> None:
+    found = rank_json(str(file), "--seed", "7", "--bootstrap", "60")
+    board = compute_leaderboard(simulated.count(), replicates=60, seed=7)
+    read = Leaderboard.from_dict(found)
+    assert read.entries == board.entries
+    assert list(found["models"][0])[:3] == ["model", "strength", "score"]
+    assert board.method.items() <= found["method"].items()
+    assert found["method"]["input"] == {"file": "votes.csv", "rejected": {}}
+    assert found["method"]["code_version"] == package.__version__
+    assert found["diagnostics"] == board.diagnostics
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["--model", "davidson"], {"model": "davidson"}),
+        (["--model", "rao-kupper", "--level", "0.9"], {"model": "rao-kupper", "level": 0.9}),
+        (["--cluster", "voter"], {"cluster": True}),
+        (["--weights", "design"], {"weights": "design"}),
+        (["--style", "length"], {"covariates": True}),
+        (["--prior", "none", "--both-bad", "drop"], {"prior": None, "both_bad": "drop"}),
+        (["--anchor", "Birch [beta]=1200", "--prior", "1.5"],
+         {"anchor": ("Birch [beta]", 1200.0), "prior": 1.5}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_every_option_reaches_the_fit(
+    file: Path, simulated: Votes, arguments: list[str], options: dict[str, Any]
+) -> None:
+    known = Votes(
+        models=simulated.models,
+        model_a=simulated.model_a,
+        model_b=simulated.model_b,
+        outcome=simulated.outcome,
+        voter=simulated.voter,
+        covariates=simulated.covariates,
+        covariate_names=("length",),
+        draw_probability=np.tile([0.1, 0.2], 300),
+    )
+    found = Leaderboard.from_dict(rank_json(str(file), *QUICK, *arguments))
+    board = compute_leaderboard(known, interval="sandwich", **options)
+    assert [entry.model for entry in found.entries] == list(board.models)
+    for mine, theirs in zip(found.entries, board.entries, strict=True):
+        assert (mine.score, mine.lower) == pytest.approx((theirs.score, theirs.lower), abs=1e-6)
+    assert len(found.coefficients) == len(board.coefficients)
+    plain = compute_leaderboard(simulated.count(), interval="sandwich")
+    assert found.entries != plain.entries
+
+
+def test_a_pivot_interval_mirrors_the_percentiles(file: Path) -> None:
+    percentile = rank_json(str(file), "--bootstrap", "50")["models"][0]
+    pivot = rank_json(str(file), "--bootstrap", "50", "--interval", "pivot")["models"][0]
+    assert pivot["upper"] == pytest.approx(2 * percentile["score"] - percentile["lower"])
+
+
+def test_boards_by_label_and_by_week_with_a_minimum_of_votes(file: Path, simulated: Votes) -> None:
+    arguments = [str(file), *QUICK, "--by", "language", "--by", "week", "--min-votes", "100"]
+    done = rank(*arguments, "--format", "json")
+    found = json.loads(done.stdout)
+    boards = {(part["group"], part["label"]): part for part in found["boards"]}
+    assert boards["language", "German"]["votes"] == 60
+    assert boards["language", "German"]["board"] is None
+    english = simulated.select(np.arange(600) % 10 > 0)
+    (expected, *_) = compute_boards(english, interval="sandwich")
+    assert expected.board is not None
+    read = Leaderboard.from_dict(boards["language", "English"]["board"])
+    assert read.entries == expected.board.entries
+    assert boards["week", "2026-W45"]["votes"] == 7 * 24
+    assert len(found["models"]) == 4
+    assert (
+        "arena: no board for language German: 60 votes, fewer than --min-votes 100\n" in done.stderr
+    )
+
+
+def test_times_select_votes(file: Path, simulated: Votes) -> None:
+    arguments = ["--since", "2026-11-05", "--until", "2026-11-10T01:00+01:00"]
+    found = rank_json(str(file), *QUICK, *arguments)
+    chosen = simulated.select(np.arange(4 * 24, 9 * 24))
+    board = compute_leaderboard(chosen, interval="sandwich")
+    assert Leaderboard.from_dict(found).entries == board.entries
+    assert found["method"]["input"]["since"] == "2026-11-05T00:00:00+00:00"
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv.gz", ".parquet"])
+def test_other_kinds_of_files_give_the_same_board(file: Path, suffix: str) -> None:
+    import pandas as pd
+
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    table, other = pd.read_csv(file), file.with_suffix(suffix)
+    if suffix == ".parquet":
+        table.to_parquet(other)
+    elif suffix == ".csv.gz":
+        table.to_csv(other, index=False)
+    else:
+        table.to_json(other, orient="records", lines=suffix == ".jsonl")
+    assert (
+        rank_json(str(other), *QUICK)["models"] == rank_json(str(file), *QUICK)["models"]
+    )  # fmt: skip
+
+
+def test_counts_per_pair_give_the_same_board(file: Path, simulated: Votes, tmp_path: Path) -> None:
+    counts = simulated.count()
+    lines = ["model_a,model_b,winner,count"]
+    for a, b, outcome, count in zip(
+        counts.model_a, counts.model_b, counts.outcome, counts.count, strict=True
+    ):
+        lines.append(f"{NAMES[a]},{NAMES[b]},{OUTCOMES[outcome]},{count}")
+    path = tmp_path / "counts.csv"
+    path.write_text("\n".join(lines))
+    assert rank_json(str(path), *QUICK)["models"] == rank_json(str(file), *QUICK)["models"]
+    assert refusal(str(path), "--cluster", "voter") == (
+        f"arena: {path} holds counts, and --cluster needs single votes. Leave it out.\n"
+    )
+
+
+# How it is written
+
+
+class Cells(HTMLParser):
+    """The texts of a page's cells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.is_cell = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.is_cell = tag == "td"
+
+    def handle_data(self, data: str) -> None:
+        if self.is_cell:
+            self.found.append(data)
+        self.is_cell = False
+
+
+def test_every_format_shows_every_model_under_its_own_name(file: Path) -> None:
+    models = [line["model"] for line in rank_json(str(file), *QUICK)["models"]]
+    table = rank(str(file), *QUICK).stdout
+    lines = [line for line in table.splitlines() if line.startswith("│")]
+    assert [line.split("│")[2].strip() for line in lines] == models
+    assert "600 votes; 4 models; Bradley–Terry, ties as halves; 95% sandwich" in table
+    markdown = rank(str(file), *QUICK, "--format", "md").stdout
+    rows = [line for line in markdown.splitlines() if line.startswith("| ")][2:]
+    assert [row.split(" | ")[1].replace("\\|", "|") for row in rows] == models
+    page = Cells()
+    page.feed(rank(str(file), *QUICK, "--format", "html").stdout)
+    assert page.found[1::8] == models
+    text = rank(str(file), *QUICK, "--format", "csv", "--by", "language").stdout
+    read = list(csv.DictReader(io.StringIO(text)))
+    assert [line["model"] for line in read if line["group"] == "overall"] == models
+    assert {line["label"] for line in read} == {"", "English"}
+
+
+def test_the_table_tells_what_a_reader_should_know(tmp_path: Path) -> None:
+    path = tmp_path / "islands.csv"
+    path.write_text("model_a,model_b,winner\na,b,model_a\nc,d,tie\nc,d,model_b\n")
+    table = rank(str(path), *QUICK).stdout
+    assert "have not met" in table
+    rows = [line for line in table.splitlines() if line.startswith("│")]
+    assert [" ".join(row.split("│")[9].split()) for row in rows] == [
+        "group 1", "group 1", "provisional, group 2", "provisional, group 2",
+    ]  # fmt: skip
+    assert [row.split("│")[1].strip() for row in rows] == ["1", "2", "1", "2"]
+
+
+def test_coefficients_are_written_with_their_intervals(file: Path) -> None:
+    table = rank(str(file), *QUICK, "--style", "length", "--model", "davidson").stdout
+    assert "length: +0." in table
+    assert "log tie parameter: " in table
+
+
+def test_a_file_is_written_whole_by_its_suffix(file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "board.json"
+    target.write_text("old")
+    done = rank(str(file), *QUICK, "--output", str(target))
+    assert done.stdout == f"Wrote {target}.\n"
+    assert json.loads(target.read_text(encoding="utf-8")) == rank_json(str(file), *QUICK)
+    assert {path.name for path in tmp_path.iterdir()} == {"votes.csv", "board.json"}
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert target.stat().st_mode == plain.stat().st_mode
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "board.csv"
+    target.write_text("old")
+
+    def fail(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    assert refusal(str(file), *QUICK, "--output", str(target)) == (
+        f"arena: {target} cannot be written (No space left on device). "
+        "Name another with --output.\n"
+    )
+    assert target.read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {"votes.csv", "board.csv"}
+
+
+def test_a_process_prints_the_board_alone(file: Path) -> None:
+    code = "from arena.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "rank", str(file), *QUICK, "--format", "json"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    assert len(json.loads(done.stdout)["models"]) == 4
+
+
+# What is refused
+
+
+def test_a_bad_row_is_named_with_its_value_and_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("model_a,model_b,winner\nx,y,model_a\nx,y,draw\nx,x,tie\ny,x,tie\n,x,tie\n")
+    message = refusal(str(path))
+    assert message.startswith(f"arena: {path}: row ")
+    assert message.endswith("leave such rows out with --skip-bad-rows.\n")
+    done = rank(str(path), "--skip-bad-rows", *QUICK, "--format", "json")
+    assert sorted(done.stderr.splitlines()) == [
+        "arena: left out 1 rows: a model against itself",
+        "arena: left out 1 rows: model_a is missing",
+        "arena: left out 1 rows: winner is unknown",
+    ]
+    found = json.loads(done.stdout)
+    assert found["diagnostics"]["votes"] == 2
+    assert sum(found["method"]["input"]["rejected"].values()) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("votes.csv", "", "cannot be read: No columns to parse from file"),
+        ("votes.csv", "model_a,model_b,winner\n", "got []"),
+        ("votes.csv", "one,two\n1,2\n", "no column for model_a"),
+        ("votes.jsonl", "{not json", "cannot be read: "),
+        ("votes.xlsx", "x", "unknown kind of file '.xlsx'"),
+        ("votes.csv", "model_a,model_b,winner,weight\nx,y,tie,heavy\n", "'heavy'"),
+        ("votes.csv", "model_a,model_b,winner,tstamp\nx,y,tie,yesterday\n", "yesterday"),
+    ],
+)
+def test_a_file_that_cannot_be_ranked_is_one_message(
+    tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    message = refusal(str(path))
+    assert message.startswith("arena: ")
+    assert message.count("\n") == 1
+    assert name in message
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--level", "95"], "--level 95 is not between 0 and 1. Write for example 0.95."),
+        (["--prior", "wide"],
+         '--prior "wide" is no standard deviation > 0. Write for example 3 or none.'),
+        (["--prior", "0"], '--prior "0" is no standard deviation > 0. Write for example 3'),
+        (["--anchor", "Amber"],
+         '--anchor "Amber" is not NAME=SCORE. Write for example "My model=1000".'),
+        (["--anchor", "Ambr=1000"],
+         '--anchor: no model named "Ambr" has votes. Did you mean "Amber"?'),
+        (["--since", "soon"],
+         '--since "soon" is not a time. Write for example 2026-11-30 or 2026-11-30T18:00+01:00.'),
+        (["--since", "2027-01-01"],
+         "{file} has no vote since 2027-01-01T00:00:00+00:00. Choose another time."),
+        (["--by", "colour"], "{file}: no column 'colour'; the table has "),
+        (["--style", "warmth"], "{file}: no column 'warmth'; the table has "),
+        (["--database", "sqlite:///x"],
+         "a file and --database name different votes. Give one of them."),
+        (["--output", "board.xls"], '--output board.xls: nothing is known of ".xls" files. '),
+        (["--output", "nowhere/board.csv"],
+         "nowhere/board.csv cannot be written (No such file or directory). Name another with"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_a_wrong_option_is_named_with_the_remedy(
+    file: Path, arguments: list[str], message: str
+) -> None:
+    found = refusal(str(file), *QUICK, *arguments)
+    assert found.startswith("arena: " + message.format(file=file))
+    assert found.count("\n") == 1
+
+
+def test_without_a_prior_islands_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("model_a,model_b,winner\na,b,model_a\n")
+    message = refusal(str(path), "--prior", "none")
+    assert message.endswith("Leave out --prior none.\n")
+
+
+# From a database
+
+
+def fill(store: Store, simulated: Votes) -> None:
+    """The simulated votes on record, an hour between each and the next."""
+    register(store, NAMES)
+    assert simulated.voter is not None
+    codes = simulated.voter.codes.tolist()
+    times = [START + timedelta(hours=i) for i in range(len(simulated))]
+    with store.engine.begin() as connection:
+        connection.execute(
+            insert(voters),
+            [{"id": n, "kind": "crowd", "created_at": START} for n in simulated.voter.names],
+        )
+        connection.execute(
+            insert(battles),
+            [
+                {
+                    "id": f"battle-{i}",
+                    "voter_id": simulated.voter.names[codes[i]],
+                    "model_a": NAMES[simulated.model_a[i]],
+                    "model_b": NAMES[simulated.model_b[i]],
+                    "policy": "uniform",
+                    "policy_version": 1,
+                    "probability": [0.1, 0.2][i % 2],
+                    "candidates": 4,
+                    "status": "voted",
+                    "created_at": time,
+                    "updated_at": time,
+                }
+                for i, time in enumerate(times)
+            ],
+        )
+        connection.execute(
+            insert(votes),
+            [
+                {
+                    "battle_id": f"battle-{i}",
+                    "voter_id": simulated.voter.names[codes[i]],
+                    "outcome": OUTCOMES[simulated.outcome[i]],
+                    "created_at": time,
+                }
+                for i, time in enumerate(times)
+            ],
+        )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--cluster", "voter"],
+        ["--weights", "design"],
+        ["--cluster", "voter", "--weights", "design", "--model", "davidson"],
+        ["--since", "2026-11-05", "--until", "2026-11-20"],
+    ],
+    ids=" ".join,
+)
+def test_a_database_gives_the_board_of_the_same_votes_in_a_file(
+    store: Store, simulated: Votes, file: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    fill(store, simulated)
+    path = str(tmp_path / "arena.db")
+    here = rank_json("--database", path, *QUICK, *arguments)
+    there = rank_json(str(file), *QUICK, *arguments)
+    for mine, theirs in zip(here["models"], there["models"], strict=True):
+        assert mine == pytest.approx(theirs)
+    assert here["method"]["input"]["last_vote_id"] == 600
+    assert here["method"]["input"]["database"] == f"sqlite:///{path}"
+
+
+def test_a_database_splits_by_time(store: Store, simulated: Votes, file: Path) -> None:
+    fill(store, simulated)
+    arguments = (*QUICK, "--by", "week", "--by", "month")
+    here = rank_json("--database", f"sqlite:///{file.parent}/arena.db", *arguments)
+    there = rank_json(str(file), *arguments)
+    assert len(here["boards"]) == 6
+    assert here["boards"] == there["boards"]
+    message = refusal("--database", str(file.parent / "arena.db"), "--by", "language")
+    assert message.startswith('arena: --by "language" is not on record in a database.')
+
+
+def test_the_database_of_a_configured_arena(tmp_path: Path, store: Store) -> None:
+    config = tmp_path / "arena.toml"
+    config.write_text(f'data_dir = "{tmp_path}"\n')
+    assert refusal("--config", str(config)) == (
+        f"arena: sqlite:///{tmp_path}/arena.db has no vote that counts. Vote, then rank.\n"
+    )
+    register(store, NAMES)
+    cast_many(store, NAMES, 50)
+    with store.engine.begin() as connection:
+        retracted = select(votes.c.id).limit(10)
+        connection.execute(
+            update(votes).where(votes.c.id.in_(retracted)).values(retracted_at=START)
+        )
+    found = rank_json("--config", str(config), *QUICK)
+    a, b, outcomes, counts = zip(*store.votes.by_outcome(), strict=True)
+    board = compute_leaderboard(
+        Comparisons.from_counts(a, b, outcomes, counts), interval="sandwich"
+    )
+    assert Leaderboard.from_dict(found).entries == board.entries
+    assert found["diagnostics"]["votes"] == 40
+
+
+def test_a_database_that_is_not_there_is_named_and_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "none.db"
+    assert refusal("--database", str(path)) == (
+        f"arena: there is no database {path} yet. Name one with --database, "
+        "or let arena up make it.\n"
+    )
+    assert not path.exists()
+
+
+@pytest.mark.postgres
+def test_postgresql_gives_the_same_board(
+    postgres_database: str, simulated: Votes, file: Path
+) -> None:
+    other = open_store(postgres_database)
+    fill(other, simulated)
+    other.close()
+    arguments = (*QUICK, "--cluster", "voter", "--by", "week")
+    here = rank_json("--database", postgres_database, *arguments)
+    assert here["boards"] == rank_json(str(file), *arguments)["boards"]
