@@ -8,9 +8,8 @@ token, each answer when it ends, the vote before the names. What lives in this p
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from arena.answering import Answering
@@ -25,6 +24,7 @@ from arena.battles import (
     clean_prompt,
     settled_status,
 )
+from arena.upkeep import Upkeep
 from arena.views import BattleView, recorded_side, reveal_of
 
 if TYPE_CHECKING:
@@ -34,14 +34,11 @@ if TYPE_CHECKING:
     from arena.store import Store
     from serving.protocol import ChatModel
 
-logger = logging.getLogger(__name__)
-
 # Measured with Gradio 6.31: an update of two panels costs the server about 1 ms, so a
 # process that promises 300 a second keeps two thirds of a core for everything else.
 UPDATES_PER_SECOND = 300
 SHORTEST_TICK = 0.1
 FIRST_TEXT_TICK = 0.05
-HEARTBEAT_SECONDS = 5.0
 
 
 class ArenaFull(Exception):
@@ -94,36 +91,23 @@ class Conductor:
         self._recorded = frozenset(map(_single_spaced, known_prompts or ()))
         self._live: dict[str, Answering] = {}
         self._arriving: set[asyncio.Task[BattleView]] = set()
-        self._worker_id = ""
-        self._upkeep: asyncio.Task[None] | None = None
+        self._upkeep = Upkeep(store.workers, live=lambda: tuple(self._live))
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Registers this process and marks what dead ones left behind."""
-        cards = [
-            {
-                "name": model.card.name,
-                "organisation": model.card.organisation,
-                "license": model.card.license,
-                "price_input": model.card.price_input,
-                "price_output": model.card.price_output,
-                "description": model.card.description,
-            }
-            for model in self._models.values()
-        ]
+        cards = [asdict(model.card) for model in self._models.values()]
         await asyncio.to_thread(self._store.battles.register_models, cards)
-        self._worker_id = await asyncio.to_thread(self._store.workers.register)
-        await self._sweep()
-        self._upkeep = asyncio.create_task(self._keep_up())
+        await self._upkeep.open()
 
     async def close(self) -> None:
         """Stops all answers, stores how far they came, and signs off."""
-        for task in (self._upkeep, *self._leaving):
-            if task is not None:
-                task.cancel()
+        await self._upkeep.rest()
+        for task in self._leaving:
+            task.cancel()
         await asyncio.gather(*self._arriving, return_exceptions=True)
         await asyncio.gather(*(live.stop() for live in list(self._live.values())))
-        await asyncio.to_thread(self._store.workers.sign_off, self._worker_id)
+        await self._upkeep.sign_off()
 
     @property
     def live_battles(self) -> int:
@@ -141,7 +125,7 @@ class Conductor:
         pairing = self._matchmaker.draw()
         return await self._record_and_ask(
             lambda: self._store.battles.start(
-                voter_id=voter_id, pairing=pairing, prompt=text, worker_id=self._worker_id
+                voter_id=voter_id, pairing=pairing, prompt=text, worker_id=self._upkeep.worker_id
             )
         )
 
@@ -157,7 +141,7 @@ class Conductor:
         self._check_served(battle)
         return await self._record_and_ask(
             lambda: self._store.battles.add_turn(
-                battle_id, voter_id=voter_id, prompt=text, worker_id=self._worker_id
+                battle_id, voter_id=voter_id, prompt=text, worker_id=self._upkeep.worker_id
             )
         )
 
@@ -268,7 +252,7 @@ class Conductor:
         self._check_served(await self._battle(battle_id, voter_id))
         return await self._record_and_ask(
             lambda: self._store.battles.reopen(
-                battle_id, voter_id=voter_id, worker_id=self._worker_id
+                battle_id, voter_id=voter_id, worker_id=self._upkeep.worker_id
             ),
             only_unfinished=only_unfinished,
         )
@@ -313,7 +297,7 @@ class Conductor:
         try:
             status = settled_status(live.statuses())
             await asyncio.to_thread(
-                self._store.battles.settle, live.battle.id, status, worker_id=self._worker_id
+                self._store.battles.settle, live.battle.id, status, worker_id=self._upkeep.worker_id
             )
         finally:
             # A follow-up may have begun the moment the status was on record.
@@ -365,24 +349,6 @@ class Conductor:
         if not live.has_text:
             return FIRST_TEXT_TICK
         return max(SHORTEST_TICK, len(self._live) / UPDATES_PER_SECOND)
-
-    async def _keep_up(self) -> None:
-        """Says every few seconds that this process is alive and looks for dead ones."""
-        while True:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
-            try:
-                await asyncio.to_thread(self._store.workers.beat, self._worker_id)
-                await self._sweep()
-            except Exception:
-                # The database may be back at the next beat; ending here would be silent.
-                logger.exception("the heartbeat could not be stored")
-
-    async def _sweep(self) -> None:
-        found = await asyncio.to_thread(
-            self._store.workers.abandon_orphans, self._worker_id, live=tuple(self._live)
-        )
-        if found:
-            logger.info("%d battles that nobody is answering marked as abandoned", found)
 
 
 def _single_spaced(text: str) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "Store",
     "StoreError",
     "Tally",
+    "Workers",
     "open_store",
 ]
 

@@ -88,7 +88,7 @@ async def test_a_battle_is_on_record_before_a_model_is_asked(record: Store) -> N
 async def test_each_answer_is_on_record_when_it_ends(record: Store) -> None:
     release = asyncio.Event()
     quick, slow = StagedModel("Amber"), StagedModel("Birch", "Birch says", release, " so.")
-    async with conducting(record, quick, slow) as conductor:
+    async with conducting(record, quick, slow, grace_seconds=60) as conductor:
         battle_id = (await conductor.start("Why?", VOTER)).battle_id
         await until(lambda: rows(record, responses))
         (stored,) = rows(record, responses)
