@@ -181,6 +181,8 @@ class BattlePage:
         shown = await self._conductor.view(battle_id, voter_id) if battle_id else None
         if shown is None or shown.status is BattleStatus.VOTED:
             view = await self._conductor.start(prompt, voter_id)
+        elif shown.can_retry:  # a conversation with a gap cannot be judged
+            view = shown
         else:
             view = await self._conductor.follow_up(battle_id, prompt, voter_id)
         return self._conductor.watch(view.battle_id, voter_id)
