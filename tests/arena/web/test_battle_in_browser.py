@@ -287,12 +287,14 @@ def test_somebody_elses_battle_is_neither_shown_nor_voted_on(
     tab.expect_status("idle")
     expect(tab.page.get_by_text("A private question")).to_have_count(0)
     tab.page.keyboard.press("1")
-    for event in ("vote-1", "regenerate", "retry", "new-battle"):
-        answer = stranger.forge(event, battle)
+    forged = [(event, battle) for event in ("vote-1", "regenerate", "retry", "new-battle")]
+    for event, *data in (*forged, ("send", "Mine now", battle)):
+        answer = stranger.forge(event, *data)
         assert "not yours or no longer exists" in answer
         assert "A private question" not in answer
     assert arena.rows(OUTCOMES, battle) == []
     assert arena.rows(STATUS, battle) == [("ready",)]
+    assert arena.count("SELECT count(*) FROM turns WHERE battle_id = ?", battle) == 1
     owner.vote(1).click()
     owner.expect_reveal()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 from serving_arena import recorded_model, running_arena
+from visitors import is_in_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,6 +138,10 @@ def test_a_failed_side_is_explained_cannot_be_voted_on_and_is_tried_again(
         expect(tab.page.locator("body")).not_to_contain_text(name)
     assert "The vote opens when both answers are complete" in visitor.forge("vote-1", battle)
     assert shaky.rows("SELECT * FROM votes WHERE battle_id = ?", battle) == []
+    assert "cannot be voted on" in visitor.forge("send", "And then?", battle)
+    assert shaky.count("SELECT count(*) FROM turns WHERE battle_id = ?", battle) == 1
+    for part in (tab.prompt, tab.send):
+        expect(part).to_be_hidden()
     tab.reload()
     tab.expect_status("failed")
     expect(tab.note(failed)).to_have_text("This model cannot be reached right now.")
@@ -153,6 +158,24 @@ def test_a_failed_side_is_explained_cannot_be_voted_on_and_is_tried_again(
     assert shaky.rows(ATTEMPTS, battle, steady) == [(0, "complete", None)]
     tab.vote(1).click()
     assert sorted(tab.expect_reveal()) == ["Distant-70B", "Steady-1B"]
+
+
+def test_a_phone_keeps_the_way_out_of_a_failed_battle_in_reach(
+    shaky: RunningArena, visit: Visit
+) -> None:
+    tab = visit(shaky, phone=True).open()
+    tab.ask("Hello")
+    tab.expect_status("failed")
+    for button in (tab.retry, tab.new):
+        button.scroll_into_view_if_needed()
+        assert is_in_view(button)
+    for button in tab.votes.all():
+        expect(button).to_be_hidden()
+    battle = tab.battle_id
+    tab.retry.tap()
+    tab.page.wait_for_timeout(500)
+    tab.expect_status("failed")
+    assert len(shaky.rows(ATTEMPTS, battle, distant_side(shaky, battle))) == 2
 
 
 @pytest.mark.parametrize("how", ["closing the tab", "a new battle"])

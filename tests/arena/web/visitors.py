@@ -138,8 +138,13 @@ class Visitor:
         assert isinstance(config, dict)
         return config
 
-    def forge(self, elem_id: str, battle_id: str) -> str:
-        """Clicks a button without its page: the raw event, and everything that came back."""
+    def forge(self, elem_id: str, *data: str) -> str:
+        """Clicks a button without its page: the raw event, and everything that came back.
+
+        Args:
+            elem_id: of the button.
+            data: what its page would send, the battle's id at the end.
+        """
         config = json.loads(json.dumps(self.config()))
         button = next(
             part["id"] for part in config["components"] if part["props"].get("elem_id") == elem_id
@@ -147,11 +152,11 @@ class Visitor:
         event = next(
             event["id"] for event in config["dependencies"] if [button, "click"] in event["targets"]
         )
-        session = f"forged-{elem_id}-{battle_id[:8]}"
+        session = f"forged-{elem_id}-{data[-1][:8]}"
         queue = f"{self.arena.address}/en/gradio_api/queue"
         joined = self.context.request.post(
             f"{queue}/join",
-            data={"data": [battle_id], "fn_index": event, "session_hash": session},
+            data={"data": data, "fn_index": event, "session_hash": session},
         )
         assert joined.ok, joined.text()
         return self.context.request.get(f"{queue}/data?session_hash={session}").text()
