@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 REFRESH_GOAL = 3.0
 COUNT_GOAL = 0.05
 VOTES_PER_VOTER = 50
-LONG_AGO = "2026-11-01 12:00:00.000000"
+LONG_AGO = "2024-11-01 12:00:00.000000"
 _BATTLE = (
     "INSERT INTO battles (id, voter_id, model_a, model_b, policy, policy_version, probability,"
     " candidates, status, created_at, updated_at)"
