@@ -9,6 +9,7 @@ import re
 import shlex
 import tomllib
 import types
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
@@ -327,13 +328,14 @@ def test_the_size_of_the_demos_model_is_right() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that GitHub gives a page's headings."""
-    found: set[str] = set()
+    """The anchors that GitHub gives a page's headings; a repeated one is numbered."""
+    slugs: Counter[str] = Counter()
+    found = set()
     for _, title in HEADING.findall(FENCE.sub("", read(page))):
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower()
         slug = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
-        number = sum(known == slug or known.startswith(f"{slug}-#") for known in found)
-        found.add(f"{slug}-{number}" if number else slug)
+        found.add(f"{slug}-{slugs[slug]}" if slugs[slug] else slug)
+        slugs[slug] += 1
     return found
 
 

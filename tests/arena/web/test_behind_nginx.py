@@ -266,6 +266,13 @@ def test_plain_http_is_sent_to_https(nginx: Nginx) -> None:
     assert answer.headers["location"] == "https://127.0.0.1/en/leaderboard/?x=1"
 
 
+@pytest.mark.parametrize("page", ["/en", "/en/leaderboard", "/zh"])
+def test_nobody_can_leave_files_behind(nginx: Nginx, page: str) -> None:
+    with nginx.visitor() as visitor:
+        files = {"files": ("anything.bin", b"anything")}
+        assert visitor.post(f"{page}/gradio_api/upload", files=files).status_code == 403
+
+
 def visit_once(nginx: Nginx, number: int) -> str:
     """A battle and a vote; what the vote brought back."""
     with nginx.visitor() as visitor:
