@@ -39,7 +39,7 @@ def choose_language(accepted: str, *, default: str = LANGUAGES[0]) -> str:
         default: where it accepts none of ours.
     """
     for tag in _by_preference(accepted.split(",")):
-        primary = tag.split("-")[0].lower()
+        primary = tag.split("-")[0]
         if primary in LANGUAGES:
             return primary
     return default
@@ -48,11 +48,11 @@ def choose_language(accepted: str, *, default: str = LANGUAGES[0]) -> str:
 def _by_preference(ranges: Iterable[str]) -> list[str]:
     weighted = []
     for entry in ranges:
-        tag, _, quality = entry.partition(";q=")
+        tag, _, quality = (part.strip() for part in entry.lower().partition(";"))
         try:
-            weight = float(quality) if quality else 1.0
+            weight = float(quality.removeprefix("q=")) if quality else 1.0
         except ValueError:
             weight = 0.0
         if weight > 0:
-            weighted.append((weight, tag.strip()))
+            weighted.append((weight, tag))
     return [tag for _, tag in sorted(weighted, key=lambda item: -item[0])]
