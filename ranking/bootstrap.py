@@ -43,8 +43,8 @@ _BLOCK = 32
 # Elements of a batch of games matrices that stay in a core's cache.
 _BATCH_ELEMENTS = 40_000
 _CHORD_STEPS = 14
-# A last step of this length leaves an error of the next one, at most a fifth of it here:
-# below 1e-6 points.
+# That many steps get this short only where each is at most 0.3 of the one before, so the
+# error left is at most 0.43 of the last: below 1e-6 points.
 _CHORD_TOLERANCE = 1e-8
 _NEWTON_STEPS = 30
 
