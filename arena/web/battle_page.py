@@ -7,7 +7,7 @@ and sends nothing that names a model before the conductor's view carries the nam
 from __future__ import annotations
 
 import logging
-import random
+import secrets
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
@@ -215,7 +215,11 @@ class BattlePage:
         return _once(None)
 
     def _surprise(self) -> str:
-        return random.choice(self._conductor.known_prompts or self._ideas)  # noqa: S311
+        """A prompt in the page's language, or any that a recorded arena knows."""
+        known = self._conductor.known_prompts
+        if known is None:
+            return secrets.choice(self._ideas)
+        return secrets.choice([idea for idea in self._ideas if idea in known] or known)
 
     async def _render(self, view: BattleView | None, voter_id: str, *, notice: str = "") -> Updates:
         """A battle as the page shows it; the names only if the view has them."""
