@@ -72,8 +72,9 @@ StyleOption = Annotated[
     list[str] | None,
     typer.Option(
         "--style",
-        metavar="COLUMN",
-        help="Adjust for a column of differences (left minus right); repeat for more. Files only.",
+        metavar="NAME",
+        help="Adjust for length, headers, bold or lists of the answers in a database, or for a "
+        "file's column of differences (left minus right); repeat for more.",
     ),
 ]
 ByOption = Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.cli.preflight import explain
+from arena.cli.rank_style import FEATURES, measure_votes
 from arena.cli.refusals import Refusal
 from ranking import Comparisons, InvalidVote, RankingError, Votes, read_votes
 from ranking.boards import PERIODS
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arena.store import DetailedCount
+    from arena.store import DetailedCount, Store
     from ranking.weights import Weighting
 
 __all__ = ["Request", "Source", "read_database", "read_file"]
@@ -31,7 +32,7 @@ class Request:
 
     Attributes:
         by: groups that boards are split by.
-        style: columns of differences to adjust for.
+        style: what strengths are adjusted for: columns of a file, or `FEATURES`.
         cluster: whether voters are told apart.
         weights: what a vote weighs.
         since: no vote before this time.
@@ -117,27 +118,19 @@ def read_database(url: str, request: Request) -> Source:
             f'--by "{unknown[0]}" is not on record in a database. '
             f"There are: {', '.join(PERIODS)}; a file may have any column."
         )
-    if request.style:
-        raise Refusal(f'--style "{request.style[0]}" needs a file with this column.')
+    unmeasured = [name for name in request.style if name not in FEATURES]
+    if unmeasured:
+        raise Refusal(
+            f'--style "{unmeasured[0]}" is not measured in a database. '
+            f"There are: {', '.join(FEATURES)}; a file may have any column."
+        )
     try:
         store = open_store(url)
     except StoreError as error:
         raise Refusal(str(error)) from None
     try:
-        times = {"since": request.since, "until": request.until}
         last = store.votes.last_id()
-        by_day, by_chance = bool(request.by), request.weights == "design"
-        votes: Comparisons | Votes | None
-        if request.cluster or by_chance or by_day:
-            votes = _expand(
-                store.votes.by_detail(
-                    voter=request.cluster, probability=by_chance, day=by_day, **times
-                )
-            )
-        else:
-            counts = store.votes.by_outcome(**times)
-            columns = zip(*counts, strict=True)
-            votes = Comparisons.from_counts(*columns) if counts else None
+        votes = _read_votes(store, request)
     finally:
         store.close()
     if votes is None:
@@ -148,6 +141,20 @@ def read_database(url: str, request: Request) -> Source:
         "last_vote_id": last,
     }
     return Source(name=name, votes=votes, described=described)
+
+
+def _read_votes(store: Store, request: Request) -> Comparisons | Votes | None:
+    """Counts where those are enough; `None` where no vote counts."""
+    times = {"since": request.since, "until": request.until}
+    if request.style:
+        return measure_votes(store.answers.read(**times), request.style)
+    by_day, by_chance = bool(request.by), request.weights == "design"
+    if request.cluster or by_chance or by_day:
+        return _expand(
+            store.votes.by_detail(voter=request.cluster, probability=by_chance, day=by_day, **times)
+        )
+    counts = store.votes.by_outcome(**times)
+    return Comparisons.from_counts(*zip(*counts, strict=True)) if counts else None
 
 
 def _check_database(url: str) -> str:

@@ -9,12 +9,14 @@ from arena.store.battle_records import BattleRecords
 from arena.store.engine import StoreError, open_engine
 from arena.store.snapshots import Snapshot, Snapshots
 from arena.store.vote_counts import DetailedCount, OutcomeCount, Tally, VoteCounts
+from arena.store.voted_answers import Answer, VotedAnswers, VotedBattle
 from arena.store.workers import Workers
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
 __all__ = [
+    "Answer",
     "DetailedCount",
     "OutcomeCount",
     "Snapshot",
@@ -22,6 +24,7 @@ __all__ = [
     "Store",
     "StoreError",
     "Tally",
+    "VotedBattle",
     "Workers",
     "open_store",
 ]
@@ -34,6 +37,7 @@ class Store:
     engine: Engine
     battles: BattleRecords
     votes: VoteCounts
+    answers: VotedAnswers
     snapshots: Snapshots
     workers: Workers
 
@@ -53,6 +57,7 @@ def open_store(url: str) -> Store:
         engine=engine,
         battles=BattleRecords(engine),
         votes=VoteCounts(engine),
+        answers=VotedAnswers(engine),
         snapshots=Snapshots(engine),
         workers=Workers(engine),
     )

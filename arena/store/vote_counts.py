@@ -107,7 +107,7 @@ class VoteCounts:
             until: no vote at this time or after it.
         """
         with self._engine.connect() as connection:
-            cells = _count_cells(connection, _cast_between(since, until))
+            cells = _count_cells(connection, cast_between(since, until))
         return [OutcomeCount(a, b, Outcome(o), n) for (a, b, o), n in sorted(cells.items())]
 
     def by_detail(
@@ -138,8 +138,8 @@ class VoteCounts:
         columns = [column if is_asked else null() for column, is_asked in details.items()]
         query = (
             select(*keys, *columns, func.count())
-            .select_from(_joined())
-            .where(_counts(), _cast_between(since, until))
+            .select_from(joined_votes())
+            .where(votes_that_count(), cast_between(since, until))
             .group_by(*keys, *asked)
             .order_by(*keys, *asked)
         )
@@ -180,7 +180,7 @@ class VoteCounts:
 
     def total(self) -> int:
         """How many votes count."""
-        query = select(func.count()).select_from(_joined()).where(_counts())
+        query = select(func.count()).select_from(joined_votes()).where(votes_that_count())
         with self._engine.connect() as connection:
             return connection.scalar(query) or 0
 
@@ -188,7 +188,10 @@ class VoteCounts:
 def _count_cells(connection: Connection, *where: ColumnElement[bool]) -> dict[Cell, int]:
     keys = (battles.c.model_a, battles.c.model_b, votes.c.outcome)
     query = (
-        select(*keys, func.count()).select_from(_joined()).where(_counts(), *where).group_by(*keys)
+        select(*keys, func.count())
+        .select_from(joined_votes())
+        .where(votes_that_count(), *where)
+        .group_by(*keys)
     )
     return {(a, b, outcome): count for a, b, outcome, count in connection.execute(query)}
 
@@ -222,13 +225,15 @@ def _find_settled(connection: Connection, settled_until: int) -> int:
     return connection.scalar(select(func.max(votes.c.id)).where(older)) or settled_until
 
 
-def _joined() -> Join:
+def joined_votes() -> Join:
+    """Votes with their battles and voters."""
     return votes.join(battles, votes.c.battle_id == battles.c.id).join(
         voters, votes.c.voter_id == voters.c.id
     )
 
 
-def _counts() -> ColumnElement[bool]:
+def votes_that_count() -> ColumnElement[bool]:
+    """Cast by the crowd, not retracted, not excluded."""
     return and_(
         voters.c.kind == VoterKind.CROWD,
         votes.c.retracted_at.is_(None),
@@ -236,7 +241,8 @@ def _counts() -> ColumnElement[bool]:
     )
 
 
-def _cast_between(since: datetime | None, until: datetime | None) -> ColumnElement[bool]:
+def cast_between(since: datetime | None, until: datetime | None) -> ColumnElement[bool]:
+    """From one time up to, but not at, another."""
     where: list[ColumnElement[bool]] = [true()]
     if since is not None:
         where.append(votes.c.created_at >= since)

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -21,9 +22,10 @@ from typer.testing import CliRunner, Result
 import arena as package
 from arena.cli import app
 from arena.store import Store, open_store
-from arena.store.tables import battles, voters, votes
+from arena.store.tables import battles, responses, turns, voters, votes
 from ranking import OUTCOMES, Comparisons, Leaderboard, Votes, compute_boards, compute_leaderboard
 from ranking.simulate import draw_strengths, simulate_votes
+from ranking.style import compare_style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,16 +141,7 @@ def test_the_json_is_the_board_that_ranking_computes(file: Path, simulated: Vote
 def test_every_option_reaches_the_fit(
     file: Path, simulated: Votes, arguments: list[str], options: dict[str, Any]
 ) -> None:
-    known = Votes(
-        models=simulated.models,
-        model_a=simulated.model_a,
-        model_b=simulated.model_b,
-        outcome=simulated.outcome,
-        voter=simulated.voter,
-        covariates=simulated.covariates,
-        covariate_names=("length",),
-        draw_probability=np.tile([0.1, 0.2], 300),
-    )
+    known = replace(simulated, draw_probability=np.tile([0.1, 0.2], 300))
     found = Leaderboard.from_dict(rank_json(str(file), *QUICK, *arguments))
     board = compute_leaderboard(known, interval="sandwich", **options)
     assert [entry.model for entry in found.entries] == list(board.models)
@@ -488,6 +481,61 @@ def test_a_database_splits_by_time(store: Store, simulated: Votes, file: Path) -
     assert here["boards"] == there["boards"]
     message = refusal("--database", str(file.parent / "arena.db"), "--by", "language")
     assert message.startswith('arena: --by "language" is not on record in a database.')
+
+
+@pytest.mark.parametrize("in_tokens", [True, False])
+def test_a_database_is_adjusted_for_the_style_of_its_answers(
+    store: Store, simulated: Votes, file: Path, in_tokens: bool
+) -> None:
+    fill(store, simulated)
+    random = np.random.default_rng(8)
+    size = len(simulated)
+    tokens = random.integers(3, 40, (2, size))
+    bold = random.integers(0, 3, (2, size))
+    rows = [
+        {
+            "battle_id": f"battle-{i}",
+            "turn": 0,
+            "side": side,
+            "attempt": 0,
+            "status": "complete",
+            # Six characters a token, so that either measure says the same.
+            "text": "**b** " * bold[s, i] + "x" * (6 * tokens[s, i] - 6 * bold[s, i]),
+            "reasoning": "",
+            "completion_tokens": int(tokens[s, i]) if in_tokens or i % 2 else None,
+            "created_at": START,
+        }
+        for s, side in enumerate("ab")
+        for i in range(size)
+    ]
+    asked = [
+        {"battle_id": f"battle-{i}", "turn": 0, "prompt": "Why?", "created_at": START}
+        for i in range(size)
+    ]
+    with store.engine.begin() as connection:
+        connection.execute(insert(turns), asked)
+        connection.execute(insert(responses), rows)
+    arguments = [*QUICK, "--style", "length", "--style", "bold"]
+    path = f"{file.parent}/arena.db"
+    found = Leaderboard.from_dict(rank_json("--database", path, *arguments))
+    amounts = [{"length": tokens[s], "bold": bold[s]} for s in (0, 1)]
+    known = replace(
+        simulated,
+        covariates=np.stack(list(compare_style(*amounts).values()), axis=1),
+        covariate_names=("length", "bold"),
+    )
+    board = compute_leaderboard(known, interval="sandwich", covariates=True)
+    for mine, theirs in zip(found.entries, board.entries, strict=True):
+        assert mine.model == theirs.model
+        assert mine.score == pytest.approx(theirs.score)
+    for here, there in zip(found.coefficients, board.coefficients, strict=True):
+        assert here.name == there.name
+        assert here.estimate == pytest.approx(there.estimate)
+    message = refusal("--database", path, "--style", "warmth")
+    assert message == (
+        'arena: --style "warmth" is not measured in a database. There are: length, headers, '
+        "bold, lists; a file may have any column.\n"
+    )
 
 
 def test_the_database_of_a_configured_arena(tmp_path: Path, store: Store) -> None:

@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from battle_steps import PAIRING, VOTER, make_ready
+from battle_steps import PAIRING, VOTER, answer, finish, make_ready, start
 from sqlalchemy import delete, func, insert, select, update
 
-from arena.battles import ExclusionReason, Outcome, VoterKind
-from arena.store import DetailedCount, OutcomeCount
+from arena.battles import ExclusionReason, Outcome, ResponseStatus, Side, VoterKind
+from arena.store import Answer, DetailedCount, OutcomeCount
 from arena.store.tables import battles, exclusions, voters, votes
 
 if TYPE_CHECKING:
@@ -191,3 +191,44 @@ def test_counts_tell_draw_probabilities_apart(store: Store) -> None:
         DetailedCount(A, B, Outcome.TIE, None, 0.5, None, 2),
     ]
     assert store.votes.by_detail() == [DetailedCount(A, B, Outcome.TIE, None, None, None, 3)]
+
+
+# With the answers
+
+
+def test_the_last_attempts_of_every_turn_are_read_with_the_vote(store: Store) -> None:
+    worker = store.workers.register()
+    battle = start(store, worker_id=worker)
+    finish(
+        store,
+        battle,
+        answer(Side.A, text="Left."),
+        answer(Side.B, status=ResponseStatus.FAILED, text="Bro"),
+        worker_id=worker,
+    )
+    store.battles.reopen(battle.id, voter_id=VOTER, worker_id=worker)
+    retried = answer(Side.B, attempt=1, text="Right.")
+    finish(store, battle, retried, worker_id=worker)
+    battle = store.battles.add_turn(battle.id, voter_id=VOTER, prompt="And then?", worker_id=worker)
+    finish(store, battle, worker_id=worker)
+    store.battles.vote(battle.id, voter_id=VOTER, outcome=Outcome.TIE)
+    (voted,) = store.answers.read()
+    assert voted[:5] == (A, B, Outcome.TIE, VOTER, 0.5)
+    assert voted.answers == (
+        Answer(Side.A, "Left.", None),
+        Answer(Side.B, "Right.", None),
+        Answer(Side.A, "Because.", None),
+        Answer(Side.B, "Because.", None),
+    )
+
+
+def test_answers_are_read_for_the_votes_that_count(store: Store) -> None:
+    for number in range(1, 5):
+        vote(store, Outcome.MODEL_A, voter_id=f"voter-{number}")
+    exclude(store, 1)
+    retract(store, 3)
+    assert [voted.voter_id for voted in store.answers.read()] == ["voter-2", "voter-4"]
+    assert [len(voted.answers) for voted in store.answers.read()] == [2, 2]
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    assert list(store.answers.read(since=tomorrow)) == []
+    assert len(list(store.answers.read(until=tomorrow))) == 2

@@ -1,0 +1,100 @@
+"""The answers that were voted on, read one battle after another."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import exists, select
+
+from arena.battles import Outcome, Side
+from arena.store.tables import battles, responses, votes
+from arena.store.vote_counts import cast_between, joined_votes, votes_that_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from sqlalchemy.engine import Engine
+
+_ROWS_AT_ONCE = 1_000
+
+
+class Answer(NamedTuple):
+    """What a voter read on one side in one turn.
+
+    Attributes:
+        side: where.
+        text: as shown.
+        tokens: as the model's server counted them, `None` if it did not.
+    """
+
+    side: Side
+    text: str
+    tokens: int | None
+
+
+class VotedBattle(NamedTuple):
+    """A vote that counts, with all that was answered.
+
+    Attributes:
+        model_a: on the left.
+        model_b: on the right.
+        outcome: how it ended.
+        voter_id: who voted.
+        probability: that the matchmaker gave this pair.
+        created_at: when the vote was cast.
+        answers: of both sides, turn after turn.
+    """
+
+    model_a: str
+    model_b: str
+    outcome: Outcome
+    voter_id: str
+    probability: float
+    created_at: datetime
+    answers: tuple[Answer, ...]
+
+
+class VotedAnswers:
+    """Reads votes with the texts they are about."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def read(
+        self, *, since: datetime | None = None, until: datetime | None = None
+    ) -> Iterator[VotedBattle]:
+        """Every vote that counts, in the order of their numbers; few are in memory at once.
+
+        Args:
+            since: no vote before this time.
+            until: no vote at this time or after it.
+        """
+        later = responses.alias("later")
+        is_last = ~exists().where(
+            later.c.battle_id == responses.c.battle_id,
+            later.c.turn == responses.c.turn,
+            later.c.side == responses.c.side,
+            later.c.attempt > responses.c.attempt,
+        )
+        query = (
+            select(
+                votes.c.id, battles.c.model_a, battles.c.model_b, votes.c.outcome,
+                votes.c.voter_id, battles.c.probability, votes.c.created_at,
+                responses.c.side, responses.c.text, responses.c.completion_tokens,
+            )
+            .select_from(joined_votes().join(responses, responses.c.battle_id == battles.c.id))
+            .where(votes_that_count(), cast_between(since, until), is_last)
+            .order_by(votes.c.id, responses.c.turn, responses.c.side)
+        )  # fmt: skip
+        with self._engine.connect() as connection:
+            rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query)
+            for _, group in groupby(rows, key=itemgetter(0)):
+                lines = list(group)
+                a, b, outcome, voter, probability, cast_at = lines[0][1:7]
+                yield VotedBattle(
+                    a, b, Outcome(outcome), voter, probability, cast_at,
+                    tuple(Answer(Side(line[7]), line[8], line[9]) for line in lines),
+                )  # fmt: skip
