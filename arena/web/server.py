@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -27,7 +29,7 @@ from arena.web.theme import build_theme
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from starlette.types import ASGIApp
 
@@ -162,6 +164,23 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready(self.servers[0].sockets[0].getsockname()[1])
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stops at SIGINT and SIGTERM.
+
+        Uvicorn's own raises the signal again once it has stopped: the process would end
+        before the answers that were being written are stored and the models' servers closed.
+        """
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM)
+        for number in signals:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in signals:
+                loop.remove_signal_handler(number)
 
 
 def _invitation(settings: Settings, port: int) -> str:

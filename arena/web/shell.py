@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse
 
 from arena.web.identity import COOKIE, COOKIE_SECONDS
 from arena.web.layout import page_head, page_styles
@@ -41,6 +42,14 @@ _FOREIGN = re.compile(
 )
 _BODY = re.compile(rb"<body[^>]*>")
 _LANGUAGE_PATH = re.compile(rf"^/({'|'.join(LANGUAGES)})(?:/|$)")
+# What the pages use of Gradio's sixty routes. The rest stays shut: uploads onto our disk,
+# calls past the queue, its login, monitoring and development pages.
+_USED = re.compile(
+    r"(?:leaderboard/)?"
+    r"(?:$|config$|theme\.css$|(?:assets|static|svelte)/"
+    r"|gradio_api/(?:info$|startup-events$|queue/(?:join|data|status)$|run/predict$"
+    r"|cancel$|reset$|heartbeat/))"
+)
 
 
 class PageShell:
@@ -71,7 +80,10 @@ class PageShell:
             await self._app(scope, receive, send)
             return
         page = _Page(self, scope, send)
-        await self._app(scope, receive, page.send)
+        if _is_used(scope["path"]):
+            await self._app(scope, receive, page.send)
+        else:
+            await PlainTextResponse("Not Found", status_code=404)(scope, receive, page.send)
 
     def dress(self, document: bytes, *, path: str) -> bytes:
         """A document with our head instead of the template's, in the language of its path."""
@@ -132,6 +144,12 @@ class _Page:
             await self._send(self._start)
             message = {"type": "http.response.body", "body": body}
         await self._send(message)
+
+
+def _is_used(path: str) -> bool:
+    """Whether a path is one that the pages need; what is no page's is not Gradio's either."""
+    page = _LANGUAGE_PATH.match(path)
+    return page is None or _USED.match(path, page.end()) is not None
 
 
 def _secure(headers: MutableHeaders) -> None:

@@ -35,8 +35,8 @@ async def site(scope: Scope, receive: Receive, send: Send) -> None:
         "/en/": HTMLResponse(DOCUMENT),
         "/zh/": HTMLResponse(DOCUMENT),
         "/english/": HTMLResponse(DOCUMENT),
-        "/en/bare": HTMLResponse("<p>No head.</p>"),
-        "/en/error": HTMLResponse("<h1>Not here</h1>", status_code=404),
+        "/en/assets/bare": HTMLResponse("<p>No head.</p>"),
+        "/en/assets/error": HTMLResponse("<h1>Not here</h1>", status_code=404),
         "/text": PlainTextResponse("</head><body>"),
     }
     await answers[scope["path"]](scope, receive, send)
@@ -47,7 +47,7 @@ def visit(*, secure_cookies: bool = False, scheme: str = "http") -> TestClient:
     return TestClient(shell, base_url=f"{scheme}://arena.test")
 
 
-@pytest.mark.parametrize("path", ["/en/", "/zh/", "/en/error", "/text"])
+@pytest.mark.parametrize("path", ["/en/", "/zh/", "/en/assets/error", "/text"])
 def test_every_answer_says_that_nothing_else_may_be_asked(path: str) -> None:
     headers = visit().get(path).headers
     policy = dict(
@@ -86,10 +86,14 @@ def test_asking_for_the_headers_alone_gets_no_body() -> None:
     assert answer.content == b""
 
 
-@pytest.mark.parametrize("path", ["/en/bare", "/en/error", "/english/"])
+@pytest.mark.parametrize("path", ["/en/assets/bare", "/en/assets/error", "/english/"])
 def test_what_is_no_page_of_ours_is_left_as_it_is(path: str) -> None:
     answer = visit().get(path)
-    bare = {"/en/bare": "<p>No head.</p>", "/en/error": "<h1>Not here</h1>", "/english/": DOCUMENT}
+    bare = {
+        "/en/assets/bare": "<p>No head.</p>",
+        "/en/assets/error": "<h1>Not here</h1>",
+        "/english/": DOCUMENT,
+    }
     assert answer.text == bare[path]
     assert int(answer.headers["content-length"]) == len(answer.content)
 
@@ -199,3 +203,26 @@ def test_answers_are_streamed_through_the_whole_application(arena: RunningArena)
         client.start_pressing("send", "Speak slowly", "")
         kinds = [message["msg"] for message in client.listen()]
     assert kinds.count("process_generating") >= 5
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/en/gradio_api/upload",
+        "/zh/leaderboard/gradio_api/upload",
+        "/en/upload",
+        "/en/monitoring",
+        "/en/gradio_api/monitoring/summary",
+        "/en/gradio_api/file=/etc/hostname",
+        "/en/gradio_api/call/ask",
+        "/en/login",
+        "/en/gradio_api/queue/join/more",
+        "/en/anything",
+    ],
+)
+def test_what_no_page_needs_of_gradio_stays_shut(path: str, arena: RunningArena) -> None:
+    with PageClient(arena.address) as client:
+        files = {"files": ("x.txt", b"something", "text/plain")}
+        for answer in (client.http.get(path), client.http.post(path, files=files)):
+            assert (answer.status_code, answer.text) == (404, "Not Found")
+            assert answer.headers["x-content-type-options"] == "nosniff"
