@@ -6,7 +6,7 @@ import socket
 from typing import TYPE_CHECKING, Literal
 
 import pytest
-from conftest import HOSTILE
+from answers_on_record import HOSTILE
 from playwright.sync_api import expect
 from visitors import is_in_view
 
