@@ -192,7 +192,7 @@ def test_a_reload_in_the_middle_goes_on_where_it_was(arena: RunningArena, visit:
     wait_for_words(tab)
     battle = tab.battle_id
     tab.reload()
-    tab.expect_status("answering")
+    tab.expect_status("answering", "ready")  # ready where the reload took seconds
     assert tab.battle_id == battle
     tab.expect_status("ready")
     for side in "ab":
