@@ -670,7 +670,10 @@ async def test_a_battle_whose_model_is_gone_can_be_voted_on_but_not_continued(
 async def test_a_recorded_arena_takes_only_the_prompts_it_has(record: Store) -> None:
     models = StagedModel("Amber"), StagedModel("Birch")
     async with conducting(record, *models, known_prompts=("Why is  it?", "How?")) as conductor:
-        await watch(conductor, (await conductor.start(" Why is it? ", VOTER)).battle_id)
+        view = await watch(conductor, (await conductor.start(" Why is it? ", VOTER)).battle_id)
+        with pytest.raises(InvalidPrompt, match="no_follow_up"):
+            await conductor.follow_up(view.battle_id, "How?", VOTER)
+        assert (await conductor.view(view.battle_id, VOTER)).can_vote
         with pytest.raises(InvalidPrompt) as refused:
             await conductor.start("Why not?", VOTER)
     assert (refused.value.reason, refused.value.limit) == ("not_recorded", 2)
