@@ -1,8 +1,9 @@
 """Time, memory and error of this package beside arena-rank, evalica, choix and scikit-learn.
 
 Every measurement runs in a process of its own, from a table of names as pandas reads it:
-"cold" is import and first call, "warm" the best of the next ones, "peak" the memory used
-above the table, "error" the largest distance in points from the converged optimum.
+"cold" is import and first call, "warm" the best of the next ones, "CPU" the same summed over
+threads (comparable on a busy machine), "peak" the memory used above the table by the second
+call, of the table's own, "error" the largest distance in points from the converged optimum.
 
 Run from the repository root in an environment that has the other libraries and finds this
 package (-P, so that `ranking` is the package and not this file):
@@ -213,18 +214,16 @@ def measure(library: str, task: str, votes: int, models: int) -> dict[str, Any]:
     input_bytes = int(sum(column.nbytes for _, column in frame.items()))
     start = time.perf_counter()
     run = PREPARE[library](table, frame, task)
-    loaded = time.perf_counter()
-    before = _reset_peak()
     found = run()
     cold = time.perf_counter() - start
-    first = time.perf_counter() - loaded
+    before = _reset_peak()
+    warm, cpu = _time(run)
     peak = _peak() - before
-    warm = first
-    for _ in range(1 if first > 20 else 3):
-        start = time.perf_counter()
-        run()
-        warm = min(warm, time.perf_counter() - start)
-    result = {"cold": cold, "warm": warm, "peak_mb": peak / 2**20, "input_mb": input_bytes / 2**20}
+    for _ in range(0 if warm > 20 else 3):
+        wall, busy = _time(run)
+        warm, cpu = min(warm, wall), min(cpu, busy)
+    result = {"cold": cold, "warm": warm, "cpu": cpu, "peak_mb": peak / 2**20}
+    result["input_mb"] = input_bytes / 2**20
     if found is not None:
         gap = found - found.mean() - solve_reference(table.wins())
         result["error"] = float(np.abs(gap).max() * POINTS)
@@ -234,6 +233,13 @@ def measure(library: str, task: str, votes: int, models: int) -> dict[str, Any]:
         np.bincount(key, minlength=4 * models**2)
         result["bincount"] = time.perf_counter() - start
     return result
+
+
+def _time(run: Run) -> tuple[float, float]:
+    """Seconds of one call: on the wall, and of all threads together."""
+    wall, busy = time.perf_counter(), time.process_time()
+    run()
+    return time.perf_counter() - wall, time.process_time() - busy
 
 
 def measure_import(statement: str) -> float:
@@ -248,8 +254,8 @@ def measure_import(statement: str) -> float:
 
 def compare(cases: list[tuple[int, int]], libraries: list[str], tasks: list[str]) -> Iterator[str]:
     """Lines of a Markdown table."""
-    yield "| votes | models | task | library | cold s | warm s | peak MB | error, points |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| votes | models | task | library | cold s | warm s | CPU s | peak MB | error, points |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for votes, models in cases:
         for task in tasks:
             for library in libraries:
@@ -267,13 +273,15 @@ def _measure_apart(library: str, task: str, votes: int, models: int) -> str:
             command, capture_output=True, text=True, timeout=TIMEOUT_S
         )  # read below
     except subprocess.TimeoutExpired:
-        return f"> {TIMEOUT_S} | | | "
+        return f"> {TIMEOUT_S} | | | | "
     if done.returncode:
-        return "failed: " + (done.stderr.strip().splitlines() or ["?"])[-1][:80] + " | | | "
+        return "failed: " + (done.stderr.strip().splitlines() or ["?"])[-1][:80] + " | | | | "
     found = json.loads(done.stdout)
     error = f"{found['error']:.0e}" if "error" in found else ""
     extra = f" (bincount {found['bincount']:.3f} s)" if "bincount" in found else ""
-    return f"{found['cold']:.2f} | {found['warm']:.4f}{extra} | {found['peak_mb']:.0f} | {error}"
+    times = f"{found['cold']:.2f} | {found['warm']:.4f}{extra} | {found['cpu']:.4f}"
+    peak = f"{found['peak_mb']:.0f} of {found['input_mb']:.0f}"
+    return f"{times} | {peak} | {error}"
 
 
 def _reset_peak() -> int:
