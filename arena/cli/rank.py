@@ -214,18 +214,22 @@ def _compute(
                 source.votes, by=request.by, min_votes=min_votes, **options
             )
             board = whole.board or compute_leaderboard(source.votes, **options)
-            return Ranking(board, parts=tuple(parts), source=source, min_votes=min_votes)
+            return Ranking(board, tuple(parts), source, min_votes, request.by)
         board = compute_leaderboard(source.votes, **options)
     except NoMaximum as error:
         raise Refusal(f"{error}. Leave out --prior none.") from None
     except RankingError as error:
         raise Refusal(f"{source.name}: {error}") from None
-    return Ranking(board, parts=(), source=source, min_votes=min_votes)
+    return Ranking(board, (), source, min_votes, by=())
 
 
 def _tell_what_is_missing(ranking: Ranking) -> None:
     for reason, rows in ranking.source.rejected.items():
         typer.echo(f"arena: left out {rows:,} rows: {reason}", err=True)
+    labelled = {part.group for part in ranking.parts}
+    for group in ranking.by:
+        if group not in labelled:
+            typer.echo(f"arena: no board by {group}: no vote has one on record", err=True)
     for part in ranking.parts:
         if part.board is None:
             typer.echo(

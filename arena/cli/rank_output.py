@@ -53,12 +53,14 @@ class Ranking:
         parts: of each label of each group that was asked for.
         source: the votes.
         min_votes: below which a part has no board.
+        by: the groups that were asked for.
     """
 
     board: Leaderboard
     parts: tuple[Board, ...]
     source: Source
     min_votes: int
+    by: tuple[str, ...]
 
     def sections(self) -> Iterator[tuple[str, Leaderboard]]:
         """The boards with their titles, the whole first."""
@@ -131,7 +133,7 @@ def _describe(ranking: Ranking) -> dict[str, Any]:
     board = ranking.board.to_dict()
     origin = {"input": ranking.source.described, "code_version": arena.__version__}
     board["method"] = {**board["method"], **origin}
-    if ranking.parts:
+    if ranking.by:
         board["method"]["min_votes"] = ranking.min_votes
         board["boards"] = [part.to_dict() for part in ranking.parts]
     return board
@@ -140,7 +142,7 @@ def _describe(ranking: Ranking) -> dict[str, Any]:
 def _render_csv(ranking: Ranking) -> str:
     """A line a model; parts are told apart by two columns in front."""
     text = io.StringIO()
-    front = ["group", "label"] if ranking.parts else []
+    front = ["group", "label"] if ranking.by else []
     writer = csv.DictWriter(text, [*front, *(column.name for column in fields(Entry))])
     writer.writeheader()
     boards = [("overall", "", ranking.board)]

@@ -29,30 +29,33 @@ def measure_votes(voted: Iterable[VotedBattle], features: Sequence[str]) -> Vote
         features: some of `FEATURES`.
 
     Returns:
-        The votes with voter, draw probability and time; `None` if there are none.
+        The votes with all that is on record of them; `None` if there are none.
     """
-    columns: list[tuple[str, str, str, str, float, float]] = []
+    kept: list[VotedBattle] = []
     amounts: dict[Side, list[dict[str, float]]] = {side: [] for side in Side}
     for battle in voted:
-        columns.append((*battle[:5], battle.created_at.timestamp()))
+        kept.append(battle._replace(answers=()))
         in_tokens = all(answer.tokens is not None for answer in battle.answers)
         for side in Side:
             answers = [answer for answer in battle.answers if answer.side is side]
             amounts[side].append(_measure(answers, in_tokens=in_tokens))
-    if not columns:
+    if not kept:
         return None
-    model_a, model_b, outcome, voter, probability, time = zip(*columns, strict=True)
     left, right = (
         {name: [measured[name] for measured in amounts[side]] for name in features}
         for side in (Side.A, Side.B)
     )
     return Votes.from_columns(
-        model_a,
-        model_b,
-        outcome,
-        voter=voter,
-        draw_probability=probability,
-        time=time,
+        [vote.model_a for vote in kept],
+        [vote.model_b for vote in kept],
+        [vote.outcome for vote in kept],
+        voter=[vote.voter_id for vote in kept],
+        draw_probability=[vote.probability for vote in kept],
+        time=[vote.created_at.timestamp() for vote in kept],
+        groups={
+            "category": [vote.category for vote in kept],
+            "language": [vote.language for vote in kept],
+        },
         covariates=compare_style(left, right),
     )
 

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arena.store import DetailedCount, Store
+    from arena.store import Detail, DetailedCount, Store
     from ranking.weights import Weighting
 
 __all__ = ["Request", "Source", "read_database", "read_file"]
+
+RECORDED_GROUPS = ("category", "language")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +114,11 @@ def read_database(url: str, request: Request) -> Source:
     from arena.store import StoreError, open_store
 
     name = _check_database(url)
-    unknown = [group for group in request.by if group not in PERIODS]
+    unknown = [group for group in request.by if group not in (*RECORDED_GROUPS, *PERIODS)]
     if unknown:
         raise Refusal(
             f'--by "{unknown[0]}" is not on record in a database. '
-            f"There are: {', '.join(PERIODS)}; a file may have any column."
+            f"There are: {', '.join((*RECORDED_GROUPS, *PERIODS))}; a file may have any column."
         )
     unmeasured = [name for name in request.style if name not in FEATURES]
     if unmeasured:
@@ -148,11 +150,16 @@ def _read_votes(store: Store, request: Request) -> Comparisons | Votes | None:
     times = {"since": request.since, "until": request.until}
     if request.style:
         return measure_votes(store.answers.read(**times), request.style)
-    by_day, by_chance = bool(request.by), request.weights == "design"
-    if request.cluster or by_chance or by_day:
-        return _expand(
-            store.votes.by_detail(voter=request.cluster, probability=by_chance, day=by_day, **times)
-        )
+    asked: dict[Detail, bool] = {
+        "voter_id": request.cluster,
+        "probability": request.weights == "design",
+        "day": bool(set(request.by) & set(PERIODS)),
+        "category": "category" in request.by,
+        "language": "language" in request.by,
+    }
+    details = [name for name, is_asked in asked.items() if is_asked]
+    if details:
+        return _expand(store.votes.by_detail(details, **times), details)
     counts = store.votes.by_outcome(**times)
     return Comparisons.from_counts(*zip(*counts, strict=True)) if counts else None
 
@@ -177,20 +184,25 @@ def _check_database(url: str) -> str:
     return parsed.render_as_string(hide_password=True)
 
 
-def _expand(counts: Sequence[DetailedCount]) -> Votes | None:
-    """One row a vote, as `ranking` wants where voters, weights or days matter."""
+def _expand(counts: Sequence[DetailedCount], details: Sequence[Detail]) -> Votes | None:
+    """One row a vote, as `ranking` wants where voters, weights or groups matter."""
     if not counts:
         return None
-    columns = [np.array(column, dtype=object) for column in zip(*counts, strict=True)]
-    repeated = np.repeat(np.arange(len(counts)), columns[6].astype(np.int64))
-    a, b, outcome, voter, chance, day = (column[repeated] for column in columns[:6])
+    repeated = np.repeat(np.arange(len(counts)), [count.votes for count in counts])
+    columns = {
+        name: np.array([getattr(count, name) for count in counts], dtype=object)[repeated]
+        for name in ("model_a", "model_b", "outcome", *details)
+    }
+    chance = columns.get("probability")
+    day = columns.get("day")
     return Votes.from_columns(
-        a,
-        b,
-        outcome,
-        voter=None if voter[0] is None else voter,
-        draw_probability=None if chance[0] is None else chance.astype(float),
-        time=None if day[0] is None else _seconds(day),
+        columns["model_a"],
+        columns["model_b"],
+        columns["outcome"],
+        voter=columns.get("voter_id"),
+        draw_probability=None if chance is None else chance.astype(float),
+        time=None if day is None else _seconds(day),
+        groups={name: columns[name] for name in RECORDED_GROUPS if name in columns},
     )
 
 

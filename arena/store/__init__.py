@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from arena.store.battle_records import BattleRecords
 from arena.store.engine import StoreError, open_engine
 from arena.store.snapshots import Snapshot, Snapshots
-from arena.store.vote_counts import DetailedCount, OutcomeCount, Tally, VoteCounts
+from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
 from arena.store.voted_answers import Answer, VotedAnswers, VotedBattle
 from arena.store.workers import Workers
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Detail",
     "DetailedCount",
     "OutcomeCount",
     "Snapshot",

@@ -23,6 +23,7 @@ from arena.battles import (
     VoterKind,
     exclusion_of,
 )
+from arena.shipped import read_prompts
 from arena.store.engine import begin_write
 from arena.store.tables import battles, exclusions, models, responses, turns, voters, votes
 
@@ -61,6 +62,7 @@ class BattleRecords:
     def start(self, *, voter_id: str, pairing: Pairing, prompt: str, worker_id: str) -> Battle:
         """Records a new battle, and its voter if new, before any model is asked."""
         now = _now()
+        known = read_prompts().get(prompt)
         battle = Battle(
             id=secrets.token_urlsafe(16),
             voter_id=voter_id,
@@ -81,6 +83,8 @@ class BattleRecords:
                     worker_id=worker_id,
                     created_at=now,
                     updated_at=now,
+                    category=known and known.category,
+                    language=known and known.language,
                     **asdict(pairing),
                 )
             )

@@ -111,6 +111,9 @@ battles = Table(
     Column("policy_version", Integer, nullable=False),
     Column("probability", Float, nullable=False),
     Column("candidates", Integer, nullable=False),
+    # Of the first prompt, where it is one that the program offers.
+    Column("category", String(32)),
+    Column("language", String(16)),
     Column("status", String(16), nullable=False),
     Column("worker_id", ForeignKey("workers.id")),
     Column("created_at", UtcDateTime, nullable=False),

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sqlalchemy import and_, exists, func, null, select, true
+from sqlalchemy import and_, exists, func, select, true
 
 from arena.battles import Outcome, VoterKind
 from arena.store.tables import battles, exclusions, voters, votes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Join
     from sqlalchemy.engine import Connection, Engine
 
     Cell = tuple[str, str, str]
+
+Detail = Literal["voter_id", "probability", "day", "category", "language"]
 
 # PostgreSQL may commit vote 7 after vote 8 was counted. A vote is on record a few
 # milliseconds after its time; after this long no lower number can still be missing.
@@ -35,25 +37,29 @@ class OutcomeCount(NamedTuple):
 
 
 class DetailedCount(NamedTuple):
-    """The same, told apart by what was asked for.
+    """The same, told apart by what was asked for; the rest is `None`.
 
     Attributes:
         model_a: on the left.
         model_b: on the right.
         outcome: how it ended.
-        voter_id: who voted, `None` unless asked for.
-        probability: that the matchmaker gave this pair, `None` unless asked for.
-        day: of the vote (UTC), `None` unless asked for.
         votes: how many.
+        voter_id: who voted.
+        probability: that the matchmaker gave this pair.
+        day: of the vote (UTC).
+        category: of the first prompt, `None` also where it is not known.
+        language: of the first prompt, `None` also where it is not known.
     """
 
     model_a: str
     model_b: str
     outcome: Outcome
-    voter_id: str | None
-    probability: float | None
-    day: date | None
     votes: int
+    voter_id: str | None = None
+    probability: float | None = None
+    day: date | None = None
+    category: str | None = None
+    language: str | None = None
 
 
 class _Marks(NamedTuple):
@@ -112,43 +118,37 @@ class VoteCounts:
 
     def by_detail(
         self,
+        details: Collection[Detail],
         *,
-        voter: bool = False,
-        probability: bool = False,
-        day: bool = False,
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> list[DetailedCount]:
-        """The same counts, told apart further.
+        """The same counts, told apart further, in a fixed order.
 
         Args:
-            voter: tell voters apart.
-            probability: tell the pairs' draw probabilities apart.
-            day: tell the days of the votes (UTC) apart.
+            details: by what.
             since: no vote before this time.
             until: no vote at this time or after it.
         """
-        details: dict[ColumnElement[str | float | date], bool] = {
-            votes.c.voter_id: voter,
-            battles.c.probability: probability,
-            func.date(votes.c.created_at): day,
+        columns: dict[Detail, ColumnElement[Any]] = {
+            "voter_id": votes.c.voter_id,
+            "probability": battles.c.probability,
+            "day": func.date(votes.c.created_at),
+            "category": battles.c.category,
+            "language": battles.c.language,
         }
-        keys = [battles.c.model_a, battles.c.model_b, votes.c.outcome]
-        asked = [column for column, is_asked in details.items() if is_asked]
-        columns = [column if is_asked else null() for column, is_asked in details.items()]
+        told = [columns[name] for name in details]
+        keys = [battles.c.model_a, battles.c.model_b, votes.c.outcome, *told]
         query = (
-            select(*keys, *columns, func.count())
+            select(func.count(), *keys)
             .select_from(joined_votes())
             .where(votes_that_count(), cast_between(since, until))
-            .group_by(*keys, *asked)
-            .order_by(*keys, *asked)
+            .group_by(*keys)
+            .order_by(*keys)
         )
         with self._engine.connect() as connection:
             rows = connection.execute(query).all()
-        return [
-            DetailedCount(*row[:2], Outcome(row[2]), *row[3:5], _read_day(row[5]), row[6])
-            for row in rows
-        ]
+        return [_read_count(row, details) for row in rows]
 
     def tally(self, known: Tally | None = None) -> Tally:
         """All counts, in a form from which the next are cheap.
@@ -251,6 +251,9 @@ def cast_between(since: datetime | None, until: datetime | None) -> ColumnElemen
     return and_(*where)
 
 
-def _read_day(value: str | date | None) -> date | None:
-    """SQLite has no dates of its own and writes them as text."""
-    return date.fromisoformat(value) if isinstance(value, str) else value
+def _read_count(row: Sequence[Any], details: Collection[Detail]) -> DetailedCount:
+    count, a, b, outcome, *rest = row
+    told: dict[str, Any] = dict(zip(details, rest, strict=True))
+    if isinstance(told.get("day"), str):  # SQLite has no dates of its own
+        told["day"] = date.fromisoformat(told["day"])
+    return DetailedCount(a, b, Outcome(outcome), count, **told)

@@ -45,6 +45,8 @@ class VotedBattle(NamedTuple):
         voter_id: who voted.
         probability: that the matchmaker gave this pair.
         created_at: when the vote was cast.
+        category: of the first prompt, `None` where it is not known.
+        language: of the first prompt, `None` where it is not known.
         answers: of both sides, turn after turn.
     """
 
@@ -54,6 +56,8 @@ class VotedBattle(NamedTuple):
     voter_id: str
     probability: float
     created_at: datetime
+    category: str | None
+    language: str | None
     answers: tuple[Answer, ...]
 
 
@@ -83,6 +87,7 @@ class VotedAnswers:
             select(
                 votes.c.id, battles.c.model_a, battles.c.model_b, votes.c.outcome,
                 votes.c.voter_id, battles.c.probability, votes.c.created_at,
+                battles.c.category, battles.c.language,
                 responses.c.side, responses.c.text, responses.c.completion_tokens,
             )
             .select_from(joined_votes().join(responses, responses.c.battle_id == battles.c.id))
@@ -93,8 +98,15 @@ class VotedAnswers:
             rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query)
             for _, group in groupby(rows, key=itemgetter(0)):
                 lines = list(group)
-                a, b, outcome, voter, probability, cast_at = lines[0][1:7]
+                a, b, outcome, voter, probability, cast_at, category, language = lines[0][1:9]
                 yield VotedBattle(
-                    a, b, Outcome(outcome), voter, probability, cast_at,
-                    tuple(Answer(Side(line[7]), line[8], line[9]) for line in lines),
-                )  # fmt: skip
+                    model_a=a,
+                    model_b=b,
+                    outcome=Outcome(outcome),
+                    voter_id=voter,
+                    probability=probability,
+                    created_at=cast_at,
+                    category=category,
+                    language=language,
+                    answers=tuple(Answer(Side(row[9]), row[10], row[11]) for row in lines),
+                )

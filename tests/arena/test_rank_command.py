@@ -479,8 +479,31 @@ def test_a_database_splits_by_time(store: Store, simulated: Votes, file: Path) -
     there = rank_json(str(file), *arguments)
     assert len(here["boards"]) == 6
     assert here["boards"] == there["boards"]
-    message = refusal("--database", str(file.parent / "arena.db"), "--by", "language")
-    assert message.startswith('arena: --by "language" is not on record in a database.')
+    message = refusal("--database", str(file.parent / "arena.db"), "--by", "colour")
+    assert message == (
+        'arena: --by "colour" is not on record in a database. There are: category, language, '
+        "day, week, month, year; a file may have any column.\n"
+    )
+
+
+def test_a_database_splits_by_the_language_of_the_prompt(
+    store: Store, simulated: Votes, file: Path
+) -> None:
+    fill(store, simulated)
+    german = [f"battle-{i}" for i in range(0, 600, 10)]
+    with store.engine.begin() as connection:
+        connection.execute(update(battles).values(language="English"))
+        connection.execute(
+            update(battles).where(battles.c.id.in_(german)).values(language="German")
+        )
+    arguments = (*QUICK, "--by", "language", "--by", "category", "--min-votes", "50")
+    path = str(file.parent / "arena.db")
+    done = rank("--database", path, *arguments, "--format", "json")
+    assert done.stderr == "arena: no board by category: no vote has one on record\n"
+    here = json.loads(done.stdout)
+    there = rank_json(str(file), *QUICK, "--by", "language", "--min-votes", "50")
+    assert [part["label"] for part in here["boards"]] == ["English", "German"]
+    assert here["boards"] == there["boards"]
 
 
 @pytest.mark.parametrize("in_tokens", [True, False])

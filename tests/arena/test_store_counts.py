@@ -11,6 +11,7 @@ from battle_steps import PAIRING, VOTER, answer, finish, make_ready, start
 from sqlalchemy import delete, func, insert, select, update
 
 from arena.battles import ExclusionReason, Outcome, ResponseStatus, Side, VoterKind
+from arena.shipped import read_prompts
 from arena.store import Answer, DetailedCount, OutcomeCount
 from arena.store.tables import battles, exclusions, voters, votes
 
@@ -174,8 +175,8 @@ def test_counts_of_a_time(store: Store) -> None:
     assert store.votes.by_outcome(since=days[1]) == [OutcomeCount(A, B, Outcome.TIE, 2)]
     assert store.votes.by_outcome(until=days[1]) == [OutcomeCount(A, B, Outcome.TIE, 1)]
     assert store.votes.by_outcome(since=days[1], until=days[1]) == []
-    assert store.votes.by_detail(voter=True, day=True, since=days[1]) == [
-        DetailedCount(A, B, Outcome.TIE, f"voter-{day}", None, date(2026, 11, day), 1)
+    assert store.votes.by_detail(["voter_id", "day"], since=days[1]) == [
+        DetailedCount(A, B, Outcome.TIE, 1, voter_id=f"voter-{day}", day=date(2026, 11, day))
         for day in (2, 3)
     ]
 
@@ -186,11 +187,27 @@ def test_counts_tell_draw_probabilities_apart(store: Store) -> None:
     with store.engine.begin() as connection:
         first = select(votes.c.battle_id).where(votes.c.id == 1).scalar_subquery()
         connection.execute(update(battles).where(battles.c.id == first).values(probability=0.25))
-    assert store.votes.by_detail(probability=True) == [
-        DetailedCount(A, B, Outcome.TIE, None, 0.25, None, 1),
-        DetailedCount(A, B, Outcome.TIE, None, 0.5, None, 2),
+    assert store.votes.by_detail(["probability"]) == [
+        DetailedCount(A, B, Outcome.TIE, 1, probability=0.25),
+        DetailedCount(A, B, Outcome.TIE, 2, probability=0.5),
     ]
-    assert store.votes.by_detail() == [DetailedCount(A, B, Outcome.TIE, None, None, None, 3)]
+    assert store.votes.by_detail([]) == [DetailedCount(A, B, Outcome.TIE, 3)]
+
+
+def test_a_battle_that_begins_with_a_shipped_prompt_is_labelled(store: Store) -> None:
+    shipped, known = next(iter(read_prompts().items()))
+    for prompt in (shipped, "Something of one's own.", shipped):
+        worker = store.workers.register()
+        battle = finish(store, start(store, worker_id=worker, prompt=prompt), worker_id=worker)
+        store.battles.vote(battle.id, voter_id=VOTER, outcome=Outcome.TIE)
+    labelled = DetailedCount(A, B, Outcome.TIE, 2, category=known.category, language=known.language)
+    counts = store.votes.by_detail(["category", "language"])
+    assert sorted(counts, key=lambda count: count.votes) == [
+        DetailedCount(A, B, Outcome.TIE, 1), labelled,
+    ]  # fmt: skip
+    assert [(v.category, v.language) for v in store.answers.read()] == [
+        tuple(known), (None, None), tuple(known),
+    ]  # fmt: skip
 
 
 # With the answers

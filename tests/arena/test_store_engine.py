@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, inspect, text
+from battle_steps import start
+from sqlalchemy import create_engine, inspect, select, text
 
+from arena.shipped import read_prompts
 from arena.store import Store, StoreError, open_store
-from arena.store.tables import metadata
+from arena.store.engine import MIGRATIONS
+from arena.store.tables import battles, metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Inspector
@@ -69,6 +74,25 @@ def test_opening_again_changes_nothing(database_url: str) -> None:
         assert connection.scalar(text("SELECT count(*) FROM alembic_version")) == 1
         assert connection.scalar(text("SELECT id FROM workers")) == worker_id
     again.close()
+
+
+def test_battles_of_an_older_version_are_labelled_by_their_prompts(database_url: str) -> None:
+    shipped, known = next(iter(read_prompts().items()))
+    store = open_store(database_url)
+    ids = [start(store, prompt=prompt).id for prompt in (shipped, "Why?")]
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with store.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0002")
+    store.close()
+    store = open_store(database_url)
+    with store.engine.connect() as connection:
+        found = connection.execute(select(battles.c.id, battles.c.category, battles.c.language))
+        assert {tuple(row) for row in found} == {
+            (ids[0], known.category, known.language), (ids[1], None, None),
+        }  # fmt: skip
+    store.close()
 
 
 @pytest.mark.slow
