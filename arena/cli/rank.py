@@ -225,7 +225,7 @@ def _compute(
 
 def _tell_what_is_missing(ranking: Ranking) -> None:
     for reason, rows in ranking.source.rejected.items():
-        typer.echo(f"arena: left out {rows:,} rows: {reason}", err=True)
+        typer.echo(f"arena: left out {rows:,} row{'s' * (rows != 1)}: {reason}", err=True)
     labelled = {part.group for part in ranking.parts}
     for group in ranking.by:
         if group not in labelled:

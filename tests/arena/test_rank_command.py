@@ -322,19 +322,21 @@ def test_a_process_prints_the_board_alone(file: Path) -> None:
 
 def test_a_bad_row_is_named_with_its_value_and_the_remedy(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
-    path.write_text("model_a,model_b,winner\nx,y,model_a\nx,y,draw\nx,x,tie\ny,x,tie\n,x,tie\n")
+    path.write_text(
+        "model_a,model_b,winner\nx,y,model_a\nx,y,draw\nx,x,tie\ny,x,tie\n,x,tie\n,y,tie\n"
+    )
     message = refusal(str(path))
     assert message.startswith(f"arena: {path}: row ")
     assert message.endswith("leave such rows out with --skip-bad-rows.\n")
     done = rank(str(path), "--skip-bad-rows", *QUICK, "--format", "json")
     assert sorted(done.stderr.splitlines()) == [
-        "arena: left out 1 rows: a model against itself",
-        "arena: left out 1 rows: model_a is missing",
-        "arena: left out 1 rows: winner is unknown",
+        "arena: left out 1 row: a model against itself",
+        "arena: left out 1 row: winner is unknown",
+        "arena: left out 2 rows: model_a is missing",
     ]
     found = json.loads(done.stdout)
     assert found["diagnostics"]["votes"] == 2
-    assert sum(found["method"]["input"]["rejected"].values()) == 3
+    assert sum(found["method"]["input"]["rejected"].values()) == 4
 
 
 @pytest.mark.parametrize(
