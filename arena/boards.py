@@ -200,7 +200,7 @@ class Boards:
             newest = self._store.votes.last_id()
             self._adopt()
             if self._is_stale(newest):
-                self._publish(newest)
+                self._publish()
                 self._adopt()
             self._told_settings = True
 
@@ -268,14 +268,10 @@ class Boards:
             self._recount_at = ended + max(RECOUNT_SECONDS, rest)
         return self._tally
 
-    def _publish(self, newest: int) -> None:
-        """Computes a board from all votes that count and records it.
-
-        Args:
-            newest: number of the newest vote, read before the votes are counted, so that
-                one which comes in between is found by the next refresh.
-        """
-        counts = self._count().counts()
+    def _publish(self) -> None:
+        """Computes a board from all votes that count and records it."""
+        tally = self._count()
+        counts = tally.counts()
         leaderboard = Leaderboard(entries=(), battles=(), win_rates=(), method=self._options())
         if counts:
             a, b, outcomes, votes = zip(*counts, strict=True)
@@ -284,8 +280,8 @@ class Boards:
                 Comparisons.from_counts(a, b, outcomes, votes), **self._options(), threads=1
             )
         self._store.snapshots.add(
-            votes=sum(count.votes for count in counts),
-            last_vote_id=newest,
+            votes=tally.votes,
+            last_vote_id=tally.last_vote_id,
             code_version=arena.__version__,
             settings=self._snapshot_settings(),
             board=leaderboard.to_dict(),

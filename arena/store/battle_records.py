@@ -99,7 +99,7 @@ class BattleRecords:
         """
         with begin_write(self._engine) as connection:
             battle = _load(connection, battle_id, lock=True)
-            battle.check_open(voter_id)
+            battle.check_follow_up(voter_id)
             _add_turn(connection, battle_id, len(battle.prompts), prompt, _now())
             _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
             return _load(connection, battle_id)
@@ -160,11 +160,19 @@ class BattleRecords:
             battle_id = connection.scalar(query)
             return None if battle_id is None else _load(connection, battle_id)
 
-    def vote(self, battle_id: str, *, voter_id: str, outcome: Outcome) -> Battle:
+    def vote(
+        self, battle_id: str, *, voter_id: str, outcome: Outcome, edition: int | None = None
+    ) -> Battle:
         """Records a vote; a vote that is already there stays as it was.
 
         A vote that the rules exclude is recorded with the reason: they are asked about the
         very answers that are voted on, while no other writer can change them.
+
+        Args:
+            battle_id: the battle.
+            voter_id: who votes.
+            outcome: the button.
+            edition: the answers that the voter has read, `None` for whichever there are.
 
         Returns:
             The battle with the vote that is on record, which is the first one cast.
@@ -172,11 +180,12 @@ class BattleRecords:
         Raises:
             UnknownBattle: there is none of that id, or it is somebody else's.
             VoteNotOpen: its answers are not both complete.
+            VoteStale: the answers on record are other ones.
         """
         try:
             with begin_write(self._engine) as connection:
                 battle = _load(connection, battle_id, lock=True)
-                battle.check_vote(voter_id)
+                battle.check_vote(voter_id, edition=edition)
                 if battle.vote is None:
                     _add_vote(connection, battle, outcome)
                 return _load(connection, battle_id)

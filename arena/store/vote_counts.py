@@ -78,12 +78,14 @@ class Tally:
         settled: votes per (model_a, model_b, outcome) up to number `settled_until`.
         settled_until: no vote up to this number can still appear.
         recent: votes after that number.
+        last_vote_id: the newest vote that was there; none after it is counted.
         marks: what would have moved, had one of the settled votes stopped counting.
     """
 
     settled: Mapping[Cell, int]
     settled_until: int
     recent: Mapping[Cell, int]
+    last_vote_id: int
     marks: _Marks
 
     @property
@@ -160,23 +162,26 @@ class VoteCounts:
         with self._engine.connect() as connection:
             # Read before the counts: a change in between is then one that comes after.
             marks = _read_marks(connection)
+            last = _read_last_id(connection)
             if known is None or _has_past_changed(connection, known, marks):
-                known = Tally(settled={}, settled_until=0, recent={}, marks=marks)
-            settled_until = _find_settled(connection, known.settled_until)
-            newly = _count_cells(
-                connection, votes.c.id > known.settled_until, votes.c.id <= settled_until
-            )
-            return Tally(
-                settled=Counter(known.settled) + Counter(newly) if newly else known.settled,
-                settled_until=settled_until,
-                recent=_count_cells(connection, votes.c.id > settled_until),
-                marks=marks,
-            )
+                settled, start = {}, 0
+            else:
+                settled, start = dict(known.settled), known.settled_until
+            end = _find_settled(connection, start, last)
+            newly = _count_cells(connection, votes.c.id > start, votes.c.id <= end)
+            recent = _count_cells(connection, votes.c.id > end, votes.c.id <= last)
+        return Tally(
+            settled=Counter(settled) + Counter(newly),
+            settled_until=end,
+            recent=recent,
+            last_vote_id=last,
+            marks=marks,
+        )
 
     def last_id(self) -> int:
         """The number of the newest vote of any kind, 0 where there is none."""
         with self._engine.connect() as connection:
-            return connection.scalar(select(func.max(votes.c.id))) or 0
+            return _read_last_id(connection)
 
     def total(self) -> int:
         """How many votes count."""
@@ -216,13 +221,17 @@ def _has_past_changed(connection: Connection, known: Tally, marks: _Marks) -> bo
     return bool(connection.scalar(select(excluded)))
 
 
-def _find_settled(connection: Connection, settled_until: int) -> int:
+def _read_last_id(connection: Connection) -> int:
+    return connection.scalar(select(func.max(votes.c.id))) or 0
+
+
+def _find_settled(connection: Connection, start: int, last: int) -> int:
     """The number of the last vote before the first recent one."""
-    newer = votes.c.id > settled_until
+    newer = and_(votes.c.id > start, votes.c.id <= last)
     recent = votes.c.created_at >= datetime.now(UTC) - _SETTLED_AFTER
     first_recent = connection.scalar(select(func.min(votes.c.id)).where(newer, recent))
     older = newer if first_recent is None else and_(newer, votes.c.id < first_recent)
-    return connection.scalar(select(func.max(votes.c.id)).where(older)) or settled_until
+    return connection.scalar(select(func.max(votes.c.id)).where(older)) or start
 
 
 def joined_votes() -> Join:

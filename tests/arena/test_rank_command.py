@@ -317,6 +317,28 @@ def test_a_process_prints_the_board_alone(file: Path) -> None:
     assert len(json.loads(done.stdout)["models"]) == 4
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+def test_a_terminal_sees_progress_and_a_pipe_only_the_board(file: Path) -> None:
+    import pty
+
+    terminal, end = pty.openpty()
+    code = "from arena.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "rank", str(file), *QUICK, "--format", "csv"],
+        stdout=subprocess.PIPE,
+        stderr=end,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+        text=True,
+    ) as process:
+        os.close(end)
+        assert process.stdout is not None
+        assert process.stdout.read().startswith("model,strength,score")
+    seen = os.read(terminal, 10_000).decode()
+    os.close(terminal)
+    assert "Reading the votes" in seen
+    assert "Ranking 4 models" in seen
+
+
 # What is refused
 
 

@@ -125,6 +125,7 @@ def test_a_tally_brought_up_to_date_is_a_full_count_whatever_happened(
             tally = store.votes.tally(tally)
             assert tally.counts() == store.votes.by_outcome()
             assert tally.votes == store.votes.total()
+            assert tally.last_vote_id == store.votes.last_id()
 
 
 def test_a_tally_counts_the_settled_votes_once(store: Store) -> None:
