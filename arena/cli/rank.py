@@ -11,7 +11,6 @@ import typer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from arena.cli.rank_output import Format, Ranking
     from arena.cli.rank_votes import Request, Source
@@ -140,6 +139,7 @@ def rank(
     output: OutputOption = None,
 ) -> None:
     """Rank models from votes, with intervals, from the arena's database or a file."""
+    from arena.cli.rank_options import check_folder, check_level, read_anchor, read_prior, read_time
     from arena.cli.rank_output import choose_format
     from arena.cli.rank_votes import Request
     from arena.cli.refusals import refusing
@@ -150,8 +150,8 @@ def rank(
             style=tuple(dict.fromkeys(style or ())),
             cluster=cluster is not None,
             weights=weights,
-            since=_read_time("--since", since),
-            until=_read_time("--until", until),
+            since=read_time("--since", since),
+            until=read_time("--until", until),
             skip_bad_rows=skip_bad_rows,
         )
         options = {
@@ -159,16 +159,17 @@ def rank(
             "interval": "sandwich" if interval == "sandwich" else "bootstrap",
             "replicates": bootstrap,
             "bootstrap": "pivot" if interval == "pivot" else "percentile",
-            "level": _check_level(level),
+            "level": check_level(level),
             "cluster": request.cluster,
             "covariates": bool(request.style),
             "weights": weights,
-            "prior": _read_prior(prior),
+            "prior": read_prior(prior),
             "both_bad": both_bad,
             "seed": seed,
-            "anchor": _read_anchor(anchor),
+            "anchor": read_anchor(anchor),
         }
         chosen = choose_format(form, output)
+        check_folder(output)
         with _showing_progress() as show:
             show("Reading the votes")
             source = _read(file, config=config, database=database, request=request)
@@ -202,11 +203,12 @@ def _read(
 def _compute(
     source: Source, *, request: Request, min_votes: int, options: dict[str, Any]
 ) -> Ranking:
+    from arena.cli.rank_options import check_anchor
     from arena.cli.rank_output import Ranking
     from arena.cli.refusals import Refusal
     from ranking import NoMaximum, RankingError, Votes, compute_boards, compute_leaderboard
 
-    _check_anchor(options["anchor"], source.votes.models)
+    check_anchor(options["anchor"], source.votes.models)
     try:
         if request.by and isinstance(source.votes, Votes):
             # The overall board comes first and has no minimum: it is what was asked for.
@@ -264,76 +266,6 @@ def _find_width(output: Path | None) -> int:
     if output is None and sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     return 160
-
-
-def _read_time(option: str, text: str | None) -> datetime | None:
-    from datetime import UTC, datetime
-
-    from arena.cli.refusals import Refusal
-
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise Refusal(
-            f'{option} "{text}" is not a time. Write for example 2026-11-30 or '
-            "2026-11-30T18:00+01:00."
-        ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _check_level(level: float) -> float:
-    from arena.cli.refusals import Refusal
-
-    if not 0 < level < 1:
-        raise Refusal(f"--level {level:g} is not between 0 and 1. Write for example 0.95.")
-    return level
-
-
-def _read_prior(text: str) -> float | None:
-    from arena.cli.refusals import Refusal
-
-    if text.lower() == "none":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise Refusal(
-            f'--prior "{text}" is no standard deviation > 0. Write for example 3 or none.'
-        )
-    return value
-
-
-def _read_anchor(text: str | None) -> tuple[str, float] | None:
-    from math import isfinite
-
-    from arena.cli.refusals import Refusal
-
-    if text is None:
-        return None
-    name, _, number = text.rpartition("=")
-    try:
-        score = float(number)
-    except ValueError:
-        score = float("nan")
-    if not name or not isfinite(score):
-        raise Refusal(f'--anchor "{text}" is not NAME=SCORE. Write for example "My model=1000".')
-    return name, score
-
-
-def _check_anchor(anchor: tuple[str, float] | None, models: tuple[str, ...]) -> None:
-    import difflib
-
-    from arena.cli.refusals import Refusal
-
-    if anchor is None or anchor[0] in models:
-        return
-    close = difflib.get_close_matches(anchor[0], models, n=1)
-    hint = f'Did you mean "{close[0]}"?' if close else f"There are: {', '.join(models)}."
-    raise Refusal(f'--anchor: no model named "{anchor[0]}" has votes. {hint}')
 
 
 @contextmanager

@@ -392,6 +392,8 @@ def test_a_file_that_cannot_be_ranked_is_one_message(
         (["--prior", "wide"],
          '--prior "wide" is no standard deviation > 0. Write for example 3 or none.'),
         (["--prior", "0"], '--prior "0" is no standard deviation > 0. Write for example 3'),
+        (["--anchor", "=1000"], '--anchor "=1000" is not NAME=SCORE.'),
+        (["--anchor", "Amber=nan"], '--anchor "Amber=nan" is not NAME=SCORE.'),
         (["--anchor", "Amber"],
          '--anchor "Amber" is not NAME=SCORE. Write for example "My model=1000".'),
         (["--anchor", "Ambr=1000"],
@@ -406,7 +408,7 @@ def test_a_file_that_cannot_be_ranked_is_one_message(
          "a file and --database name different votes. Give one of them."),
         (["--output", "board.xls"], '--output board.xls: nothing is known of ".xls" files. '),
         (["--output", "nowhere/board.csv"],
-         "nowhere/board.csv cannot be written (No such file or directory). Name another with"),
+         "nowhere/board.csv cannot be written: there is no folder nowhere. Name another with"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )  # fmt: skip
