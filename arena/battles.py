@@ -84,6 +84,14 @@ class VoteNotOpen(BattleError):
     """A vote on a battle whose two answers are not both complete."""
 
 
+class VoteStale(BattleError):
+    """A vote on answers that have been replaced or continued since they were shown."""
+
+
+class TurnUnanswered(BattleError):
+    """A follow-up to a turn that does not have two complete answers."""
+
+
 class BattleClosed(BattleError):
     """A turn, a retry or a regeneration after the vote."""
 
@@ -244,11 +252,31 @@ class Battle:
         if self.voter_id != voter_id:
             raise UnknownBattle(self.id)
 
-    def check_vote(self, voter_id: str) -> None:
-        """Raises unless this voter may vote now; a vote already cast is not an error here."""
+    @property
+    def edition(self) -> int:
+        """Which answers these are: grows with every answer that ends."""
+        return len(self.responses)
+
+    def check_vote(self, voter_id: str, *, edition: int | None = None) -> None:
+        """Raises unless this voter may vote now; a vote already cast is not an error here.
+
+        Args:
+            voter_id: who votes.
+            edition: the answers that the voter has read, `None` for whichever there are.
+        """
         self.check_owner(voter_id)
-        if self.vote is None and (self.status is not BattleStatus.READY or self.unfinished_sides()):
+        if self.vote is not None:
+            return
+        if self.status is not BattleStatus.READY or self.unfinished_sides():
             raise VoteNotOpen(self.id)
+        if edition not in (None, self.edition):
+            raise VoteStale(self.id)
+
+    def check_follow_up(self, voter_id: str) -> None:
+        """Raises unless this voter may send another prompt now."""
+        self.check_open(voter_id)
+        if self.unfinished_sides():  # a conversation with a gap cannot be judged
+            raise TurnUnanswered(self.id)
 
     def check_open(self, voter_id: str) -> None:
         """Raises unless this voter may go on with the conversation now."""

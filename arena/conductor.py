@@ -211,15 +211,28 @@ class Conductor:
         if live is not None:
             await live.stop()
 
-    async def vote(self, battle_id: str, voter_id: str, outcome: Outcome) -> BattleView:
+    async def vote(
+        self, battle_id: str, voter_id: str, outcome: Outcome, *, edition: int | None = None
+    ) -> BattleView:
         """Stores a vote, then reveals the names; a second vote gets the first one's reveal.
+
+        Args:
+            battle_id: the battle.
+            voter_id: who votes.
+            outcome: the button.
+            edition: of the view that the voter has read, `None` for whichever there is.
 
         Raises:
             UnknownBattle: there is none of that id, or it is somebody else's.
             VoteNotOpen: its answers are not both complete.
+            VoteStale: another tab has replaced or continued the answers.
         """
         battle = await asyncio.to_thread(
-            self._store.battles.vote, battle_id, voter_id=voter_id, outcome=outcome
+            self._store.battles.vote,
+            battle_id,
+            voter_id=voter_id,
+            outcome=outcome,
+            edition=edition,
         )
         return await self._recorded_view(battle)
 
@@ -316,6 +329,7 @@ class Conductor:
             battle_id=battle.id,
             prompts=battle.prompts,
             status=battle.status,
+            edition=battle.edition,
             a=recorded_side(battle, Side.A, reveal=reveals.get(Side.A)),
             b=recorded_side(battle, Side.B, reveal=reveals.get(Side.B)),
             outcome=None if battle.vote is None else battle.vote.outcome,
@@ -360,5 +374,10 @@ def _live_view(live: Answering) -> BattleView:
     battle = live.battle
     a, b = (live.draft(side) or recorded_side(battle, side) for side in Side)
     return BattleView(
-        battle_id=battle.id, prompts=battle.prompts, status=BattleStatus.ANSWERING, a=a, b=b
+        battle_id=battle.id,
+        prompts=battle.prompts,
+        status=BattleStatus.ANSWERING,
+        edition=battle.edition,
+        a=a,
+        b=b,
     )

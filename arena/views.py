@@ -64,11 +64,22 @@ class SideView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BattleView:
-    """A battle as its voter may see it now."""
+    """A battle as its voter may see it now.
+
+    Attributes:
+        battle_id: its id.
+        prompts: one a turn.
+        status: where it stands.
+        edition: which answers these are; a vote names it, see `Battle.edition`.
+        a: the left side.
+        b: the right side.
+        outcome: what the voter said, `None` before the vote.
+    """
 
     battle_id: str
     prompts: tuple[str, ...]
     status: BattleStatus
+    edition: int
     a: SideView
     b: SideView
     outcome: Outcome | None = None

@@ -105,7 +105,9 @@ class ModelSpec(BaseModel):
     # An error message must never show what was written: it might be a key.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    name: NonEmpty = Field(description="Name shown after a vote; unique in an arena.")
+    name: NonEmpty = Field(
+        max_length=200, description="Name shown after a vote; unique in an arena."
+    )
     backend: BackendName = Field(
         description="openai (any OpenAI-compatible URL), anthropic, llamacpp (embedded), "
         "vllm (started here, or by base_url) or recorded (answers from a file)."
@@ -127,8 +129,10 @@ class ModelSpec(BaseModel):
         default=None,
         description="GGUF file (llamacpp), JSONL file (recorded) or model directory (vllm).",
     )
-    organisation: str = Field(default="", description="Who made the model.")
-    license: str = Field(default="", description="Licence of the weights or the service.")
+    organisation: str = Field(default="", max_length=200, description="Who made the model.")
+    license: str = Field(
+        default="", max_length=200, description="Licence of the weights or the service."
+    )
     price_input: float | None = Field(
         default=None, ge=0, description="US dollars per million prompt tokens."
     )

@@ -7,6 +7,7 @@ and sends nothing that names a model before the conductor's view carries the nam
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
@@ -23,8 +24,10 @@ from arena.battles import (
     ModelGone,
     Outcome,
     Side,
+    TurnUnanswered,
     UnknownBattle,
     VoteNotOpen,
+    VoteStale,
 )
 from arena.conductor import ArenaFull
 from arena.web.battle_parts import lay_out
@@ -51,8 +54,10 @@ _NOTICES: dict[type[Exception], str] = {
     BattleBusy: "busy",
     BattleClosed: "closed",
     ModelGone: "gone",
+    TurnUnanswered: "unanswered",
     UnknownBattle: "unknown",
     VoteNotOpen: "not_open",
+    VoteStale: "stale",
 }
 # Streaming events wait for models, not for the processor: as many as there are battles.
 _STREAMS = 2_000
@@ -60,6 +65,7 @@ _OTHERS = 100
 _FOCUS_PROMPT = "() => { document.querySelector('#prompt textarea')?.focus(); }"
 # What the browser knows of the battle, put in for the event's last input.
 _BATTLE_SHOWN = "document.querySelector('.battle-status')?.dataset.battle || ''"
+_EDITION_SHOWN = "document.querySelector('.battle-status')?.dataset.edition || ''"
 _BATTLE_OF_ADDRESS = "new URLSearchParams(window.location.search).get('battle') || ''"
 
 
@@ -137,7 +143,11 @@ class BattlePage:
         ]
         for outcome, button in parts.votes.items():
             button.click(
-                self._guarded(self._vote_as(outcome)), concurrency_limit=_OTHERS, **on_battle
+                self._guarded(self._vote_as(outcome)),
+                inputs=[parts.edition, parts.battle_id],
+                js=f"() => [{_EDITION_SHOWN}, {_BATTLE_SHOWN}]",
+                concurrency_limit=_OTHERS,
+                **common,
             )
         parts.new.click(
             self._guarded(self._new), cancels=streams, concurrency_limit=_OTHERS, **on_battle
@@ -181,8 +191,6 @@ class BattlePage:
         shown = await self._conductor.view(battle_id, voter_id) if battle_id else None
         if shown is None or shown.status is BattleStatus.VOTED:
             view = await self._conductor.start(prompt, voter_id)
-        elif shown.can_retry:  # a conversation with a gap cannot be judged
-            view = shown
         else:
             view = await self._conductor.follow_up(battle_id, prompt, voter_id)
         return self._conductor.watch(view.battle_id, voter_id)
@@ -203,9 +211,10 @@ class BattlePage:
             return _once(None)
         return self._conductor.watch(battle_id, voter_id)
 
-    def _vote_as(self, outcome: Outcome) -> Callable[[str, str], Awaitable[Views]]:
-        async def _vote(voter_id: str, battle_id: str) -> Views:
-            return _once(await self._conductor.vote(battle_id, voter_id, outcome))
+    def _vote_as(self, outcome: Outcome) -> Callable[[str, str, str], Awaitable[Views]]:
+        async def _vote(voter_id: str, edition: str, battle_id: str) -> Views:
+            read = int(edition) if re.fullmatch("[0-9]{1,9}", edition) else -1
+            return _once(await self._conductor.vote(battle_id, voter_id, outcome, edition=read))
 
         return _vote
 

@@ -40,6 +40,7 @@ class Parts:
     state: gr.HTML
     votes: dict[Outcome, gr.Button]
     battle_id: gr.Textbox
+    edition: gr.Textbox
     prompt: gr.Textbox
     send: gr.Button
     surprise: gr.Button
@@ -95,6 +96,7 @@ def lay_out(
         state=state,
         votes=votes,
         battle_id=gr.Textbox(visible=False),
+        edition=gr.Textbox(visible=False),
         prompt=prompt,
         send=send,
         surprise=surprise,

@@ -62,6 +62,7 @@ def battle_state(
         "status": "idle" if view is None else view.status.value,
         "battle": "" if view is None else view.battle_id,
         "turns": "0" if view is None else str(len(view.prompts)),
+        "edition": "" if view is None else str(view.edition),
         "placeholder": _placeholder(texts, view),
         "confirm": texts["battle"]["new_confirm"],
     }

@@ -20,9 +20,11 @@ from arena.battles import (
     Outcome,
     ResponseStatus,
     Side,
+    TurnUnanswered,
     UnknownBattle,
     Vote,
     VoteNotOpen,
+    VoteStale,
     clean_prompt,
     exclusion_of,
     names_itself,
@@ -159,6 +161,24 @@ def test_no_vote_without_two_complete_answers_whatever_the_status_says(
     else:
         with pytest.raises(VoteNotOpen):
             battle.check_vote(VOTER)
+
+
+def test_a_vote_is_on_the_answers_that_were_read() -> None:
+    battle = battle_with(*map(answer, Side))
+    battle.check_vote(VOTER, edition=2)
+    for other in (0, 1, 3):
+        with pytest.raises(VoteStale):
+            battle.check_vote(VOTER, edition=other)
+    voted(battle).check_vote(VOTER, edition=0)
+
+
+@pytest.mark.parametrize("status", [ResponseStatus.FAILED, ResponseStatus.CANCELLED])
+def test_a_conversation_with_a_gap_does_not_go_on(status: ResponseStatus) -> None:
+    settled = settled_status((ResponseStatus.COMPLETE, status))
+    battle = battle_with(answer(Side.A), answer(Side.B, status=status), status=settled)
+    battle.check_open(VOTER)  # for a retry
+    with pytest.raises(TurnUnanswered):
+        battle.check_follow_up(VOTER)
 
 
 def test_a_vote_already_cast_is_not_refused_again() -> None:

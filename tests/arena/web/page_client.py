@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _STATUS = re.compile(r'class="battle-status"[^>]*data-status="(\w*)"\s+data-battle="([^"]*)"')
+_EDITION = re.compile(r'class="battle-status"[^>]*data-edition="(\d*)"')
 _NOTICE = re.compile(r'class="notice" role="alert">([^<]+)<')
 _NAMES = re.compile(r"<h3>([^<]+)</h3>")
 _ENDS = ("process_completed", "unexpected_error", "close_stream")
@@ -26,6 +27,7 @@ class Heard:
     Attributes:
         status: of the battle, as the page shows it last.
         battle_id: of the battle shown last.
+        edition: of its answers.
         notices: what the visitor was told, in order.
         names: of the models, on the reveal.
         completed: whether the event ended in good order.
@@ -33,6 +35,7 @@ class Heard:
 
     status: str = ""
     battle_id: str = ""
+    edition: str = ""
     notices: list[str] = field(default_factory=list)
     names: tuple[str, ...] = ()
     completed: bool = False
@@ -42,6 +45,8 @@ class Heard:
         for text in _strings(message.get("output")):
             if found := _STATUS.search(text):
                 self.status, self.battle_id = found.groups()
+            if found := _EDITION.search(text):
+                self.edition = found[1]
             self.notices += _NOTICE.findall(text)
             if 'class="reveal"' in text:
                 self.names = tuple(_NAMES.findall(text))
@@ -77,6 +82,7 @@ class PageClient:
         self._session = secrets.token_hex(8)
         self._events: dict[str, tuple[int, int]] = {}
         self.battle_id = ""
+        self.edition = ""
 
     def __enter__(self) -> PageClient:
         return self
@@ -101,8 +107,9 @@ class PageClient:
         return self._press("send", prompt, self.battle_id)
 
     def press(self, elem_id: str) -> Heard:
-        """Clicks a button that needs the battle only; `load` loads the page of it again."""
-        return self._press(elem_id, self.battle_id)
+        """Clicks a button that needs no prompt; `load` loads the page of the battle again."""
+        read = [self.edition] if elem_id.startswith("vote-") else []
+        return self._press(elem_id, *read, self.battle_id)
 
     def start_pressing(self, elem_id: str, *values: str) -> None:
         """Sends the event without listening to what comes of it."""
@@ -133,4 +140,5 @@ class PageClient:
         for message in self.listen():
             heard.take(message)
         self.battle_id = heard.battle_id or self.battle_id
+        self.edition = heard.edition or self.edition
         return heard

@@ -253,6 +253,26 @@ def test_two_tabs_that_vote_differently_are_one_vote(arena: RunningArena, visit:
     expect(second.status).to_contain_text(said)
 
 
+def test_a_tab_cannot_vote_on_answers_that_it_never_showed(
+    arena: RunningArena, visit: Visit
+) -> None:
+    visitor = visit()
+    tab = visitor.open()
+    battle = tab.battle("Once more, please")
+    other = visitor.open(f"/en/?battle={battle}")
+    other.expect_status("ready")
+    other.page.locator("#regenerate").click()
+    other.expect_status("answering")
+    other.expect_status("ready")
+    tab.vote(1).click()
+    expect(tab.page.locator(".notice")).to_contain_text("Another tab has asked for new answers")
+    assert arena.rows(OUTCOMES, battle) == []
+    tab.expect_status("ready")
+    tab.vote(2).click()
+    tab.expect_reveal()
+    assert arena.rows(OUTCOMES, battle) == [("model_b",)]
+
+
 def test_the_back_button_brings_no_second_vote(arena: RunningArena, visit: Visit) -> None:
     visitor = visit()
     tab = visitor.open()
@@ -272,7 +292,7 @@ def test_the_back_button_brings_no_second_vote(arena: RunningArena, visit: Visit
     stale.vote(2).click()
     stale.expect_reveal()
     expect(stale.status).to_contain_text("A is better")
-    visitor.forge("vote-4", battle)
+    visitor.forge("vote-4", "2", battle)
     assert arena.rows(OUTCOMES, battle) == [("model_a",)]
 
 
@@ -287,8 +307,8 @@ def test_somebody_elses_battle_is_neither_shown_nor_voted_on(
     tab.expect_status("idle")
     expect(tab.page.get_by_text("A private question")).to_have_count(0)
     tab.page.keyboard.press("1")
-    forged = [(event, battle) for event in ("vote-1", "regenerate", "retry", "new-battle")]
-    for event, *data in (*forged, ("send", "Mine now", battle)):
+    forged = [(event, battle) for event in ("regenerate", "retry", "new-battle")]
+    for event, *data in (*forged, ("vote-1", "2", battle), ("send", "Mine now", battle)):
         answer = stranger.forge(event, *data)
         assert "not yours or no longer exists" in answer
         assert "A private question" not in answer

@@ -36,7 +36,7 @@ def reveal(name: str = "Amber", **fields: object) -> Reveal:
 
 def view_of(status: BattleStatus, *states: SideState, **fields: object) -> BattleView:
     a, b = (SideView(answers=(f"Answer {n}",), state=s) for n, s in enumerate(states))
-    view = BattleView(battle_id="id-1", prompts=("Why?",), status=status, a=a, b=b)
+    view = BattleView(battle_id="id-1", prompts=("Why?",), status=status, edition=2, a=a, b=b)
     return replace(view, **fields)  # type: ignore[arg-type]
 
 

@@ -160,6 +160,7 @@ class Page:
 
     Attributes:
         battle: the id of the battle shown.
+        edition: of its answers.
     """
 
     def __init__(self, visitor: httpx.Client, *, session: str) -> None:
@@ -168,16 +169,20 @@ class Page:
         self.opened = visitor.get("/en/")
         self.config = visitor.get("/en/config").json()
         self.battle = ""
+        self.edition = ""
 
     def ask(self, prompt: str) -> list[tuple[float, str]]:
         """Sends a prompt; the lines that came back, each with its seconds from the click."""
         lines = self._send("send", [prompt, self.battle])
         self.battle = re.findall(r'data-battle=\\"([\w-]+)\\"', lines[-1][1])[-1]
+        self.edition = re.findall(r'data-edition=\\"(\d+)\\"', lines[-1][1])[-1]
         return lines
 
     def vote(self, number: int) -> str:
         """Presses one of the four buttons; everything that came back."""
-        return "\n".join(line for _, line in self._send(f"vote-{number}", [self.battle]))
+        return "\n".join(
+            line for _, line in self._send(f"vote-{number}", [self.edition, self.battle])
+        )
 
     def _send(self, elem_id: str, data: list[str]) -> list[tuple[float, str]]:
         began = time.monotonic()

@@ -136,9 +136,9 @@ def test_a_failed_side_is_explained_cannot_be_voted_on_and_is_tried_again(
         expect(button).to_be_disabled()
     for name in ("Distant", "Steady-", "127.0.0.1:"):
         expect(tab.page.locator("body")).not_to_contain_text(name)
-    assert "The vote opens when both answers are complete" in visitor.forge("vote-1", battle)
+    assert "The vote opens when both answers are complete" in visitor.forge("vote-1", "2", battle)
     assert shaky.rows("SELECT * FROM votes WHERE battle_id = ?", battle) == []
-    assert "cannot be voted on" in visitor.forge("send", "And then?", battle)
+    assert "One side has not answered yet" in visitor.forge("send", "And then?", battle)
     assert shaky.count("SELECT count(*) FROM turns WHERE battle_id = ?", battle) == 1
     for part in (tab.prompt, tab.send):
         expect(part).to_be_hidden()
