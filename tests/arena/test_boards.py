@@ -315,7 +315,7 @@ async def test_the_loop_keeps_fresh_and_survives_a_failure(
 
 @pytest.mark.slow
 def test_refreshing_200_000_votes_costs_little_more_than_counting_them(store: Store) -> None:
-    """Measured: 1.3 times the bare GROUP BY, and 0.2 times after one more vote.
+    """Measured: 1.3 to 1.9 times the bare GROUP BY, and 0.2 times after one more vote.
 
     A million votes: tests/benchmarks/leaderboard.py.
     """
