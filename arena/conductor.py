@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Measured with Gradio 6.31: an update of two panels costs the server about 1 ms, so a
 # process that promises 300 a second keeps two thirds of a core for everything else.
-UPDATES_PER_SECOND = 300
+UPDATES_PER_SECOND = 250
 SHORTEST_TICK = 0.1
 FIRST_TEXT_TICK = 0.05
 
