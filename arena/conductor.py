@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from arena.store import Store
     from serving.protocol import ChatModel
 
-# Measured with Gradio 6.31: an update of two panels costs the server about 1 ms, so a
-# process that promises 300 a second keeps two thirds of a core for everything else.
+# Measured with Gradio 6.31: an update of both panels costs the server one to two
+# milliseconds, so 250 a second leave a process half a core for everything else.
 UPDATES_PER_SECOND = 250
 SHORTEST_TICK = 0.1
 FIRST_TEXT_TICK = 0.05
