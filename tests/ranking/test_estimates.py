@@ -22,6 +22,8 @@ from ranking import (
     paired_intervals,
     sandwich_intervals,
 )
+from ranking.bootstrap import ChordSolver
+from ranking.bradley_terry import PairCounts, maximise
 from ranking.likelihoods import evaluate, predict_outcomes
 from ranking.simulate import draw_strengths, simulate_votes, skew_pairs
 
@@ -322,3 +324,23 @@ def test_one_more_vote_takes_two_steps_from_the_earlier_fit(arena: Votes) -> Non
     warm = fit_bradley_terry(arena.count(), start=earlier.strengths)
     assert warm.steps <= 3 < cold.steps
     assert warm.strengths == pytest.approx(cold.strengths, abs=1e-10)
+
+
+@pytest.mark.parametrize("votes", [60, 600, 60_000])
+@pytest.mark.parametrize("prior", [3.0, 0.3])
+def test_every_replicate_is_at_its_own_maximum(votes: int, prior: float) -> None:
+    counts = simulate_votes(
+        draw_strengths(30, seed=8), votes, seed=9, pair_weights=skew_pairs(30, seed=10), tie=0.5
+    ).count()
+    fit = fit_bradley_terry(counts, prior=prior)
+    drawn = np.random.default_rng(11).multinomial(
+        counts.votes, counts.count / counts.votes, size=40
+    )
+    wins = np.array([
+        PairCounts.from_comparisons(replace(counts, count=row)).wins for row in drawn
+    ])  # fmt: skip
+    found = ChordSolver(fit.strengths, fit.covariance(), prior).solve(wins)
+    for row, strengths in zip(wins, found, strict=True):
+        pairs = PairCounts(games=row + row.T, wins=row)
+        exact, _ = maximise(pairs, precision=1 / prior**2)
+        assert strengths == pytest.approx(exact, abs=5.7e-9)  # a millionth of a point
