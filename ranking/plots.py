@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _ROW_HEIGHT = 26
 _CELL = 30
+# Plotly leaves names out of an axis that it finds crowded.
+_EVERY_NAME = {"dtick": 1, "automargin": True}
 
 
 def plot_intervals(board: Leaderboard) -> go.Figure:
@@ -48,6 +50,7 @@ def plot_intervals(board: Leaderboard) -> go.Figure:
     figure.update_layout(
         title=f"Score with {level} interval",
         xaxis_title="score",
+        yaxis=_EVERY_NAME,
         height=140 + _ROW_HEIGHT * len(entries),
         showlegend=False,
     )
@@ -103,6 +106,7 @@ def plot_rank_ranges(board: Leaderboard) -> go.Figure:
     figure.update_layout(
         title=f"With {level} confidence every model's rank lies in its range",
         xaxis={"title": "rank", "rangemode": "tozero"},
+        yaxis=_EVERY_NAME,
         height=140 + _ROW_HEIGHT * len(entries),
         showlegend=False,
     )
@@ -204,7 +208,8 @@ def _heat_map(
     )
     figure.update_layout(
         title=title,
-        yaxis={"autorange": "reversed"},
+        xaxis=_EVERY_NAME,
+        yaxis={"autorange": "reversed", **_EVERY_NAME},
         height=220 + _CELL * len(names),
     )
     return figure

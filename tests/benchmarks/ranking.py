@@ -162,7 +162,7 @@ def prepare_evalica(table: Table, frame: pd.DataFrame, task: str) -> Run:
         winners = [meaning[label] for label in frame["winner"].tolist()]
         left, right = frame["model_a"].tolist(), frame["model_b"].tolist()
         found = evalica.bradley_terry(left, right, winners)
-        return np.log(found.scores.loc[table.names].to_numpy())
+        return np.asarray(np.log(found.scores.loc[table.names].to_numpy()), dtype=np.float64)
 
     return run
 

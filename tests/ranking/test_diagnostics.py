@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +29,8 @@ from ranking.weights import effective_sample_size
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import plotly.graph_objects as go
 
 
 def test_strengths_predict_better_than_win_rates_where_opponents_differ() -> None:
@@ -169,11 +170,33 @@ def test_every_picture_draws() -> None:
         assert figure.layout.title.text
 
 
-def test_pictures_are_saved_or_the_missing_program_is_named(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def picture() -> go.Figure:
     votes = simulate_votes(draw_strengths(3, seed=1), 300, seed=1)
-    figure = plot_intervals(compute_leaderboard(votes, interval="sandwich"))
-    save_picture(figure, tmp_path / "board.html")
+    return plot_intervals(compute_leaderboard(votes, interval="sandwich"))
+
+
+def test_a_picture_is_saved_as_a_page(picture: go.Figure, tmp_path: Path) -> None:
+    save_picture(picture, tmp_path / "board.html")
     assert "model-00" in (tmp_path / "board.html").read_text(encoding="utf-8")
-    if find_spec("kaleido") is None:
-        with pytest.raises(RankingError, match="pip install kaleido"):
-            save_picture(figure, tmp_path / "board.svg")
+
+
+def test_the_program_that_pictures_need_is_named(
+    picture: go.Figure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ranking.plots.find_spec", lambda name: None)
+    with pytest.raises(RankingError, match="pip install kaleido"):
+        save_picture(picture, tmp_path / "board.svg")
+
+
+@pytest.mark.browser
+def test_pictures_are_saved_as_files(
+    picture: go.Figure, tmp_path: Path, chromium: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", chromium)
+    save_picture(picture, tmp_path / "board.png")
+    assert (tmp_path / "board.png").read_bytes().startswith(b"\x89PNG")
+    save_picture(picture, tmp_path / "board.svg")
+    drawn = (tmp_path / "board.svg").read_text(encoding="utf-8")
+    assert drawn.startswith("<svg")
+    assert all(name in drawn for name in ("model-00", "model-01", "model-02"))
