@@ -119,6 +119,7 @@ class Answering:
     Attributes:
         version: grows whenever there is something new to show.
         watchers: how many pages are watching.
+        visits: how many have begun to.
         done: whether all sides have ended and the battle is settled on record.
     """
 
@@ -141,6 +142,7 @@ class Answering:
         }
         self.version = 0
         self.watchers = 0
+        self.visits = 0
         self.done = False
         self._tasks = {
             side: asyncio.create_task(self._answer(draft)) for side, draft in self._drafts.items()
@@ -156,6 +158,10 @@ class Answering:
     def has_text(self) -> bool:
         """Whether anything has come that a voter would see."""
         return any(draft.pieces for draft in self._drafts.values())
+
+    async def rest(self, seconds: float) -> None:
+        """Returns after a while, or as soon as the battle has settled."""
+        await asyncio.wait([self._all], timeout=seconds)
 
     async def stop(self) -> None:
         """Tells the models to stop, stores what has come, and returns when it is stored."""

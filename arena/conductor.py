@@ -8,7 +8,8 @@ token, each answer when it ends, the vote before the names. What lives in this p
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -35,10 +36,11 @@ if TYPE_CHECKING:
     from serving.protocol import ChatModel
 
 # Measured with Gradio 6.31: an update of both panels costs the server one to two
-# milliseconds, so 250 a second leave a process half a core for everything else.
-UPDATES_PER_SECOND = 250
+# milliseconds, so 200 a second leave a process most of a core for everything else.
+UPDATES_PER_SECOND = 200
 SHORTEST_TICK = 0.1
 FIRST_TEXT_TICK = 0.05
+_LAST_VIEW_TICKS = 40
 
 
 class ArenaFull(Exception):
@@ -90,6 +92,7 @@ class Conductor:
         self.known_prompts = known_prompts
         self._recorded = frozenset(map(_single_spaced, known_prompts or ()))
         self._live: dict[str, Answering] = {}
+        self._watches: Counter[str] = Counter()
         self._arriving: set[asyncio.Task[BattleView]] = set()
         self._upkeep = Upkeep(store.workers, live=lambda: tuple(self._live))
         self._leaving: set[asyncio.Task[None]] = set()
@@ -181,24 +184,14 @@ class Conductor:
         Raises:
             UnknownBattle: there is none of that id, or it is somebody else's.
         """
-        while True:
-            live = self._live.get(battle_id)
-            if live is not None:
-                live.battle.check_owner(voter_id)
-                with self._watching(live):
-                    seen = -1
-                    while not live.done:
-                        if live.version != seen:
-                            seen = live.version
-                            yield _live_view(live)
-                        await asyncio.sleep(self._tick(live))
-            battle = await self._battle(battle_id, voter_id)
-            if battle_id in self._live:  # asked again in the meantime
-                continue
-            yield await self._recorded_view(battle)
-            if battle.status is not BattleStatus.ANSWERING:
-                return
-            await asyncio.sleep(1)  # another process answers it
+        self._watches[battle_id] += 1
+        try:
+            async with aclosing(self._views(battle_id, voter_id)) as views:
+                async for view in views:
+                    yield view
+        finally:
+            self._watches[battle_id] -= 1
+            self._watches += Counter()  # drops what has come to nothing
 
     async def leave(self, battle_id: str, voter_id: str) -> None:
         """Gives a battle up: its models are told to stop at once.
@@ -210,6 +203,7 @@ class Conductor:
         live = self._live.get(battle_id)
         if live is not None:
             await live.stop()
+            await self._see_off(battle_id)
 
     async def vote(
         self, battle_id: str, voter_id: str, outcome: Outcome, *, edition: int | None = None
@@ -239,6 +233,37 @@ class Conductor:
     async def votes_of(self, voter_id: str) -> dict[Outcome, int]:
         """How often a voter pressed each button."""
         return await asyncio.to_thread(self._store.battles.votes_of, voter_id)
+
+    async def _views(self, battle_id: str, voter_id: str) -> AsyncGenerator[BattleView]:
+        while True:
+            live = self._live.get(battle_id)
+            if live is not None:
+                live.battle.check_owner(voter_id)
+                with self._watching(live):
+                    seen = -1
+                    while not live.done:
+                        # Slept before the first view too: in a rush it then has text already.
+                        await live.rest(self._tick(live))
+                        if live.version != seen and not live.done:
+                            seen = live.version
+                            yield _live_view(live)
+            battle = await self._battle(battle_id, voter_id)
+            if battle_id in self._live:  # asked again in the meantime
+                continue
+            yield await self._recorded_view(battle)
+            if battle.status is not BattleStatus.ANSWERING:
+                return
+            await asyncio.sleep(1)  # another process answers it
+
+    async def _see_off(self, battle_id: str) -> None:
+        """Waits for those who watch a battle to have had its last view.
+
+        Whoever leaves it for another would otherwise get that view on top of the new one.
+        """
+        for _ in range(_LAST_VIEW_TICKS):
+            if not self._watches[battle_id]:
+                return
+            await asyncio.sleep(FIRST_TEXT_TICK)
 
     def _clean(self, prompt: str, *, turn: int) -> str:
         text = clean_prompt(
@@ -338,6 +363,7 @@ class Conductor:
     @contextmanager
     def _watching(self, live: Answering) -> Iterator[None]:
         live.watchers += 1
+        live.visits += 1
         try:
             yield
         finally:
@@ -349,9 +375,12 @@ class Conductor:
         if live.watchers or live.done:
             return
 
+        visits = live.visits
+
         async def _after_grace() -> None:
             await asyncio.sleep(self._limits.grace_seconds)
-            if not live.watchers and not live.done:
+            # Whoever has been there in the meantime has a grace of their own.
+            if not live.watchers and live.visits == visits and not live.done:
                 await live.stop()
 
         task = asyncio.create_task(_after_grace())

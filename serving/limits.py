@@ -189,6 +189,17 @@ class LimitedModel:
             source = self._backend.open(messages, sampling)
             return source, await self._next_event(source, clock)
 
+        try:
+            return await attempt()
+        except ServingError as error:
+            failures = [error]
+
+        async def attempt_again() -> tuple[AsyncGenerator[WireEvent], WireEvent]:
+            if failures:
+                raise failures.pop()
+            return await attempt()
+
+        # Only now: setting this up takes a millisecond, and most answers need no second try.
         retrying = AsyncRetrying(
             stop=stop_after_attempt(1 + self._limits.retries)
             | stop_before_delay(self._limits.total),
@@ -196,7 +207,7 @@ class LimitedModel:
             retry=retry_if_exception(_may_pass),
             reraise=True,
         )
-        return await retrying(attempt)
+        return await retrying(attempt_again)
 
     async def _next_event(self, source: AsyncGenerator[WireEvent], clock: _Clock) -> WireEvent:
         limit, seconds, deadline = clock.next_deadline()

@@ -111,8 +111,9 @@ class BattlePage:
             "outputs": [parts.chat_a, parts.chat_b, parts.state],
             "show_progress": "hidden",
             "api_visibility": "private",
-            # The values are made in the form the browser takes: postprocessing them would
-            # cost every update three trips to another thread.
+            # The values are made in the form the browser takes, and what it sends is checked
+            # here: each would otherwise cost every update a trip to another thread.
+            "preprocess": False,
             "postprocess": False,
         }
         on_battle: dict[str, Any] = {
@@ -168,7 +169,8 @@ class BattlePage:
         What is not foreseen is logged, not shown: its words could name a model.
         """
 
-        async def _run(request: gr.Request, *values: str) -> AsyncGenerator[Updates]:
+        async def _run(request: gr.Request, *sent: object) -> AsyncGenerator[Updates]:
+            values = [value if isinstance(value, str) else "" for value in sent]
             voter_id = self._tokens.read(request.cookies)
             if voter_id is None:
                 yield await self._render(None, "", notice=self._texts["notice"]["cookies"])

@@ -566,7 +566,7 @@ async def test_a_vote_and_another_tabs_step_exclude_each_other(record: Store, st
 
 
 async def test_a_tab_goes_on_watching_what_another_tab_regenerates(record: Store) -> None:
-    models = StagedModel("Amber"), StagedModel("Birch")
+    models = StagedModel("Amber", "Amber", 0.3, "."), StagedModel("Birch")
     async with conducting(record, *models, grace_seconds=60) as conductor:
         battle_id = (await conductor.start("Why?", VOTER)).battle_id
         async with aclosing(conductor.watch(battle_id, VOTER)) as views:

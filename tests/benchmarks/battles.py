@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -22,17 +23,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
-
 TOKENS = 200
 TOKENS_PER_SECOND = 50
 TIME_TO_FIRST_TOKEN = 0.1
 OWN_SECONDS = TIME_TO_FIRST_TOKEN + (TOKENS - 1) / TOKENS_PER_SECOND
 FIRST_TEXT_GOAL = 1.0
 WHOLE_GOAL = 1.3
-_FIRST_WORD = "alpha"
+FIRST_WORD = b"alpha"
 # What the status line says once the vote is open; a stream sends it once, as a difference.
-READY = "Both answers are complete"
+READY = b"Both answers are complete"
 _SERVER = """
 import sys
 from pathlib import Path
@@ -82,7 +81,7 @@ def start_server(folder: Path) -> tuple[subprocess.Popen[str], str]:
     """The arena over two recorded models, and where it listens."""
     row = {
         "prompt": "*",
-        "answer": " ".join([_FIRST_WORD, *(f"word{n}" for n in range(TOKENS - 1))]),
+        "answer": " ".join([FIRST_WORD.decode(), *(f"word{n}" for n in range(TOKENS - 1))]),
         "tokens": TOKENS,
         "tokens_per_second": TOKENS_PER_SECOND,
         "time_to_first_token": TIME_TO_FIRST_TOKEN,
@@ -98,34 +97,84 @@ def start_server(folder: Path) -> tuple[subprocess.Popen[str], str]:
 
 
 async def _measure(url: str, *, battles: int, arriving_over: float) -> list[Timing]:
-    events = await _find_events(url)
-    clients = [_client(url) for _ in range(battles)]
-    for number, client in enumerate(clients):
-        await client.get("/en/")  # the cookie
-        await _send(client, events["load"], [""], session=f"visit{number}")
+    port = int(url.rsplit(":", 1)[1])
+    events = await _find_events(port)
+    visitors = [Visitor(port, session=f"visit{number}") for number in range(battles)]
+    for visitor in visitors:
+        await visitor.open()
+        await visitor.send(events["load"], [""])
 
-    async def _one(number: int, client: httpx.AsyncClient) -> Timing:
+    async def _one(number: int, visitor: Visitor) -> Timing:
         await asyncio.sleep(arriving_over * number / battles)
-        prompt = ["Say something.", ""]
-        return await _send(client, events["ask"], prompt, session=f"visit{number}")
+        return await visitor.send(events["ask"], ["Say something.", ""])
 
-    try:
-        return list(await asyncio.gather(*(_one(n, client) for n, client in enumerate(clients))))
-    finally:
-        await asyncio.gather(*(client.aclose() for client in clients))
+    return list(await asyncio.gather(*(_one(n, visitor) for n, visitor in enumerate(visitors))))
 
 
-def _client(url: str) -> httpx.AsyncClient:
-    # A connection a request: under load a reused one may be closed by the server while the
-    # request is on its way, which looks like a fault and is none.
-    limits = httpx.Limits(max_keepalive_connections=0)
-    return httpx.AsyncClient(base_url=url, timeout=120, limits=limits, trust_env=False)
+class Visitor:
+    """A browser's share of the protocol, over bare sockets.
+
+    A whole HTTP client would need as much processor time for a hundred battles as the
+    server, and its own delay would be measured. Every request has a connection of its own:
+    under load an idle one may be closed while a request is on its way.
+    """
+
+    def __init__(self, port: int, *, session: str) -> None:
+        self._port = port
+        self._session = session
+        self._cookie = ""
+
+    async def open(self) -> None:
+        """Loads the page, which sets the cookie."""
+        head, _, _ = (await self.fetch("GET", "/en/")).partition(b"\r\n\r\n")
+        cookie = re.search(rb"set-cookie: ([^;]+)", head, re.IGNORECASE)
+        self._cookie = "" if cookie is None else cookie[1].decode()
+
+    async def send(self, event: int, data: list[str]) -> Timing:
+        """Sends an event as the page's script does and reads its stream to the end."""
+        started = time.perf_counter()
+        body = {"data": data, "fn_index": event, "session_hash": self._session}
+        await self.fetch("POST", "/en/gradio_api/queue/join", body=json.dumps(body))
+        reader, writer = await self._request(
+            "GET", f"/en/gradio_api/queue/data?session_hash={self._session}"
+        )
+        first = whole = None
+        while line := await reader.readline():
+            now = time.perf_counter() - started
+            if first is None and FIRST_WORD in line:
+                first = now
+            if READY in line:
+                whole = now
+            if b"process_completed" in line:
+                break
+        writer.close()
+        return Timing(first_text=first, whole=whole)
+
+    async def fetch(self, method: str, path: str, *, body: str = "") -> bytes:
+        """A whole response, head and all."""
+        reader, writer = await self._request(method, path, body=body)
+        answer = await reader.read()
+        writer.close()
+        return answer
+
+    async def _request(
+        self, method: str, path: str, *, body: str = ""
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port, limit=2**22)
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\nConnection: close\r\n"
+            f"Cookie: {self._cookie}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body.encode())}\r\n\r\n"
+        )
+        writer.write((head + body).encode())
+        await writer.drain()
+        return reader, writer
 
 
-async def _find_events(url: str) -> dict[str, int]:
+async def _find_events(port: int) -> dict[str, int]:
     """The numbers of the events that a browser sends on loading and on asking."""
-    async with _client(url) as client:
-        config = (await client.get("/en/config")).json()
+    answer = await Visitor(port, session="").fetch("GET", "/en/config")
+    config = json.loads(answer.partition(b"\r\n\r\n")[2])
     names = {part["id"]: part["props"].get("elem_id") for part in config["components"]}
     found = {}
     for event in config["dependencies"]:
@@ -135,25 +184,6 @@ async def _find_events(url: str) -> dict[str, int]:
             elif names.get(target) == "send":
                 found["ask"] = event["id"]
     return found
-
-
-async def _send(client: httpx.AsyncClient, event: int, data: list[str], *, session: str) -> Timing:
-    """Sends an event as the page's script does and reads its stream to the end."""
-    started = time.perf_counter()
-    body = {"data": data, "fn_index": event, "session_hash": session}
-    await client.post("/en/gradio_api/queue/join", json=body)
-    first = whole = None
-    stream = client.stream("GET", "/en/gradio_api/queue/data", params={"session_hash": session})
-    async with stream as lines:
-        async for line in lines.aiter_lines():
-            now = time.perf_counter() - started
-            if first is None and _FIRST_WORD in line:
-                first = now
-            if READY in line:
-                whole = now
-            if "process_completed" in line:
-                break
-    return Timing(first_text=first, whole=whole)
 
 
 def _report(timings: list[Timing]) -> int:
