@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from alembic import command
@@ -14,7 +16,7 @@ from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
     from sqlalchemy.engine import Connection
 
@@ -71,17 +73,26 @@ def _remedy(error: Exception) -> str:
     return "check that it is an arena's database and that its user may create tables there"
 
 
-def begin_write(engine: Engine) -> AbstractContextManager[Connection]:
+@contextmanager
+def begin_write(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes; on SQLite it takes the write lock at once.
 
     A deferred SQLite transaction that reads first and writes later fails when another
-    writer came between, whatever the busy timeout; an immediate one waits its turn.
+    writer came between, whatever the busy timeout; an immediate one waits its turn. SQLite
+    waits by sleeping longer and longer, so the threads of one process take turns by a lock
+    of their own and only other processes are waited for like that.
     """
-    return engine.execution_options(arena_write=True).begin()
+    options = engine.get_execution_options()
+    with (
+        options.get("arena_turns", nullcontext()),
+        engine.execution_options(arena_write=True).begin() as connection,
+    ):
+        yield connection
 
 
 def _prepare_sqlite(engine: Engine) -> None:
     """Full durability, foreign keys, and transactions that begin when we say so."""
+    engine.update_execution_options(arena_turns=Lock())
 
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: object) -> None:  # noqa: ANN401  a DBAPI connection
