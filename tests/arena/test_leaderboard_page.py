@@ -383,6 +383,13 @@ class Site:
 
 
 @pytest.fixture
+def styled_votes(store: Store) -> None:
+    """Votes of two categories; asked for before `site`, whose first board has them all."""
+    cast_with_texts(store, NAMES, 300, longer_wins=3.0, seed=1, category="coding")
+    cast_with_texts(store, NAMES, 150, longer_wins=3.0, seed=2, category="math")
+
+
+@pytest.fixture
 def site(store: Store) -> Iterator[Site]:
     boards = make_boards(store)
 
@@ -601,10 +608,8 @@ def test_nothing_but_the_boxes_scrolls_sideways_and_text_stands_out(
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_category_and_equal_style_are_chosen_kept_and_in_the_address(
-    store: Store, site: Site, visit: Visit, width: int
+    styled_votes: None, site: Site, visit: Visit, width: int
 ) -> None:
-    cast_with_texts(store, NAMES, 300, longer_wins=3.0, seed=1, category="coding")
-    cast_with_texts(store, NAMES, 150, longer_wins=3.0, seed=2, category="math")
     page = visit(width=width)
     page.wait_for_selector("[data-choice=style]")
     assert page.locator(".board-facts").inner_text().startswith("Votes")
