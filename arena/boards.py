@@ -9,138 +9,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
-from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import arena
-from ranking import Comparisons, Leaderboard, compute_leaderboard
-from ranking.bradley_terry import DEFAULT_PRIOR
+from arena.board_fits import BoardFits
+from arena.board_views import look_at
+from arena.published_boards import OVERALL, Board, Choice, describe_parts
+from arena.styles import StyleRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Sequence
 
+    from arena.board_views import BoardView
     from arena.matchmaker import Matchmaker
+    from arena.published_boards import StyleParts
     from arena.settings import LeaderboardSettings
     from arena.store import Snapshot, Store, Tally
-    from ranking import Entry
 
 logger = logging.getLogger(__name__)
 
-SEED = 0  # of the bootstrap: the same votes give the same intervals again
 # A tally notices new, excluded and retracted votes, but not a hand that changes the record
 # otherwise: so the whole is counted again now and then, for at most a hundredth of the time.
 RECOUNT_SECONDS = 60.0
 RECOUNT_REST_PER_SECOND = 100.0
 # A refresh that takes long is made less often: at most a twentieth of one core.
 REST_PER_SECOND_OF_WORK = 20.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
-    """A published leaderboard.
-
-    Attributes:
-        snapshot_id: its number on record.
-        computed_at: when.
-        votes: how many votes it counts.
-        last_vote_id: the newest vote that existed when it was computed.
-        code_version: of the program that computed it.
-        settings: what the computation was told.
-        leaderboard: the result.
-    """
-
-    snapshot_id: int
-    computed_at: datetime
-    votes: int
-    last_vote_id: int
-    code_version: str
-    settings: Mapping[str, Any]
-    leaderboard: Leaderboard
-
-    @classmethod
-    def from_snapshot(cls, snapshot: Snapshot) -> Board:
-        """Reads a snapshot."""
-        return cls(
-            snapshot_id=snapshot.id,
-            computed_at=snapshot.created_at,
-            votes=snapshot.votes,
-            last_vote_id=snapshot.last_vote_id,
-            code_version=snapshot.code_version,
-            settings=snapshot.settings,
-            leaderboard=Leaderboard.from_dict(snapshot.board),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardModel:
-    """A model as its card describes it.
-
-    Attributes:
-        name: shown.
-        organisation: its maker.
-        license: of the weights or the service.
-    """
-
-    name: str
-    organisation: str
-    license: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardLine:
-    """A ranked model.
-
-    Attributes:
-        model: who.
-        entry: its numbers.
-        has_few_votes: fewer than `leaderboard.min_votes`.
-        is_retired: it is no longer configured and gets no new votes.
-    """
-
-    model: BoardModel
-    entry: Entry
-    has_few_votes: bool
-    is_retired: bool
-
-    @property
-    def is_provisional(self) -> bool:
-        """Whether the place says little yet: few votes, or only the prior bounds it."""
-        return self.has_few_votes or self.entry.provisional
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardView:
-    """What the leaderboard page shows.
-
-    One vote makes the first board, on which everything is provisional; a model stops being
-    so once it has `min_votes` votes and has both won (or tied) and lost (or tied) against
-    the others.
-
-    Attributes:
-        board: the published board, `None` before the first vote was counted.
-        lines: the ranked models, best first.
-        unranked: the configured models without a vote.
-        min_votes: votes that a model needs to be more than provisional.
-        votes_to_settle: votes still needed, at the least, to give each configured model
-            `min_votes` (each vote counts for two models).
-        votes_to_settle_from_none: the same had nobody voted yet.
-    """
-
-    board: Board | None
-    lines: tuple[BoardLine, ...]
-    unranked: tuple[BoardModel, ...]
-    min_votes: int
-    votes_to_settle: int
-    votes_to_settle_from_none: int
-
-    @property
-    def snapshot_id(self) -> int:
-        """The number of the snapshot shown, 0 where there is none."""
-        return 0 if self.board is None else self.board.snapshot_id
+# Boards at equal style need a line a vote instead of a count a pair: they are computed less
+# often, and at most for a hundredth of the time.
+STYLE_SECONDS = 60.0
+STYLE_REST_PER_SECOND = 100.0
 
 
 class Boards:
@@ -170,22 +70,31 @@ class Boards:
         self._settings = settings
         self._models = tuple(models)
         self._lock = Lock()
+        self._fits = BoardFits(settings)
+        self._styles = StyleRecord(store)
+        self._style_rest = STYLE_SECONDS
         self._board: Board | None = None
         self._read_until = 0  # the newest snapshot seen, readable or not
         self._cards: dict[str, dict[str, Any]] = {}
         self._told_settings = False
         self._tally: Tally | None = None
         self._recount_at = time.monotonic() + RECOUNT_SECONDS
-        self._view = self._look_at(None, {})
+        self._views = self._look_at()
         self._adopt()
 
     def latest(self) -> Board | None:
         """The board that this process saw last, `None` before the first; asks nobody."""
-        return self._view.board
+        return self.view().board
 
-    def view(self) -> BoardView:
-        """What pages show of it; asks nobody."""
-        return self._view
+    def view(self, choice: Choice = OVERALL) -> BoardView:
+        """What pages show of it; asks nobody.
+
+        Args:
+            choice: which board. Where it was not computed, its category's is shown without
+                the adjustment, or else the overall one; the view says which.
+        """
+        views = self._views
+        return views.get(choice) or views.get(Choice(choice.category)) or views[OVERALL]
 
     def refresh(self) -> None:
         """Publishes a new board if the record has something that the latest one lacks.
@@ -199,7 +108,7 @@ class Boards:
         with self._lock:
             newest = self._store.votes.last_id()
             self._adopt()
-            if self._is_stale(newest):
+            if self._is_stale(newest) or self._is_style_stale():
                 self._publish()
                 self._adopt()
             self._told_settings = True
@@ -217,19 +126,8 @@ class Boards:
             rest = worked * REST_PER_SECOND_OF_WORK
             await asyncio.sleep(max(self._settings.refresh_seconds, rest))
 
-    def _options(self) -> dict[str, Any]:
-        """What `compute_leaderboard` is told."""
-        return {
-            "interval": "bootstrap",
-            "replicates": self._settings.replicates,
-            "level": self._settings.level,
-            "prior": DEFAULT_PRIOR,
-            "both_bad": "tie",
-            "seed": SEED,
-        }
-
     def _snapshot_settings(self) -> dict[str, Any]:
-        return {"models": sorted(self._models), "options": self._options()}
+        return {"models": sorted(self._models), **self._fits.describe()}
 
     def _is_stale(self, newest: int) -> bool:
         board = self._board
@@ -244,8 +142,11 @@ class Boards:
         """
         if self._told_settings:
             return False
+        return not self._is_made_alike(board)
+
+    def _is_made_alike(self, board: Board) -> bool:
         told = (dict(board.settings), board.code_version)
-        return told != (self._snapshot_settings(), arena.__version__)
+        return told == (self._snapshot_settings(), arena.__version__)
 
     def _differs(self, board: Board) -> bool:
         """Whether another number of votes counts now, as far as that is cheap to know."""
@@ -271,21 +172,45 @@ class Boards:
     def _publish(self) -> None:
         """Computes a board from all votes that count and records it."""
         tally = self._count()
-        counts = tally.counts()
-        leaderboard = Leaderboard(entries=(), battles=(), win_rates=(), method=self._options())
-        if counts:
-            a, b, outcomes, votes = zip(*counts, strict=True)
-            # One thread: the other cores belong to the pages.
-            leaderboard = compute_leaderboard(
-                Comparisons.from_counts(a, b, outcomes, votes), **self._options(), threads=1
-            )
+        leaderboard = self._fits.rank(tally.counts())
+        parts = describe_parts(self._fits.rank_categories(tally), self._rank_styles(tally))
         self._store.snapshots.add(
             votes=tally.votes,
             last_vote_id=tally.last_vote_id,
             code_version=arena.__version__,
             settings=self._snapshot_settings(),
-            board=leaderboard.to_dict(),
+            board={**leaderboard.to_dict(), "boards": parts},
         )
+
+    def _is_style_stale(self) -> bool:
+        """Whether votes came since the boards at equal style, and these may be computed."""
+        board = self._board
+        if board is None or not self._is_made_alike(board):
+            return False  # the other process that made it sees to it
+        style = board.style
+        if style is not None and (style.votes, style.last_vote_id) == (
+            board.votes, board.last_vote_id
+        ):  # fmt: skip
+            return False
+        return self._is_style_due(style) and self._styles.catch_up(self._count())
+
+    def _is_style_due(self, style: StyleParts | None) -> bool:
+        """Whether the last time is long enough ago, whichever process it was."""
+        if style is None:
+            return True
+        return datetime.now(UTC) - style.computed_at >= timedelta(seconds=self._style_rest)
+
+    def _rank_styles(self, tally: Tally) -> StyleParts | None:
+        """Boards at equal style if they are due, else those that there are."""
+        board = self._board
+        known = board.style if board is not None and self._is_made_alike(board) else None
+        if not self._is_style_due(known) or not self._styles.catch_up(tally):
+            return known
+        started = time.monotonic()
+        parts = self._fits.rank_styles(self._styles.votes(tally), tally)
+        worked = time.monotonic() - started
+        self._style_rest = max(STYLE_SECONDS, STYLE_REST_PER_SECOND * worked)
+        return parts
 
     def _adopt(self) -> None:
         """Takes over the latest snapshot and the cards if they are new here."""
@@ -301,28 +226,11 @@ class Boards:
         elif cards == self._cards:
             return
         self._cards = cards
-        self._view = self._look_at(self._board, cards)
+        self._views = self._look_at()
 
-    def _look_at(self, board: Board | None, cards: Mapping[str, Mapping[str, Any]]) -> BoardView:
-        entries = () if board is None else board.leaderboard.entries
-        votes = {entry.model: entry.votes for entry in entries}
-        least = self._settings.min_votes
-        missing = sum(max(0, least - votes.get(name, 0)) for name in self._models)
-        return BoardView(
-            board=board if entries else None,
-            lines=tuple(self._line(entry, cards) for entry in entries),
-            unranked=tuple(_describe(n, cards) for n in self._models if n not in votes),
-            min_votes=least,
-            votes_to_settle=math.ceil(missing / 2),
-            votes_to_settle_from_none=math.ceil(least * len(self._models) / 2),
-        )
-
-    def _line(self, entry: Entry, cards: Mapping[str, Mapping[str, Any]]) -> BoardLine:
-        return BoardLine(
-            model=_describe(entry.model, cards),
-            entry=entry,
-            has_few_votes=entry.votes < self._settings.min_votes,
-            is_retired=entry.model not in self._models,
+    def _look_at(self) -> dict[Choice, BoardView]:
+        return look_at(
+            self._board, self._cards, models=self._models, min_votes=self._settings.min_votes
         )
 
 
@@ -336,12 +244,3 @@ def _read(snapshot: Snapshot) -> Board | None:
     except (KeyError, TypeError, ValueError):
         logger.warning("snapshot %d cannot be read and will be computed again", snapshot.id)
         return None
-
-
-def _describe(name: str, cards: Mapping[str, Mapping[str, Any]]) -> BoardModel:
-    card = cards.get(name, {})
-    return BoardModel(
-        name=name,
-        organisation=str(card.get("organisation", "")),
-        license=str(card.get("license", "")),
-    )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.cli.preflight import explain
-from arena.cli.rank_style import FEATURES, measure_votes
 from arena.cli.refusals import Refusal
+from arena.styles import FEATURES, measure_votes
 from ranking import Comparisons, InvalidVote, RankingError, Votes, read_votes
 from ranking.boards import PERIODS
 
@@ -149,7 +149,8 @@ def _read_votes(store: Store, request: Request) -> Comparisons | Votes | None:
     """Counts where those are enough; `None` where no vote counts."""
     times = {"since": request.since, "until": request.until}
     if request.style:
-        return measure_votes(store.answers.read(**times), request.style)
+        voted = store.answers.read(since=request.since, until=request.until)
+        return measure_votes(voted, request.style)
     asked: dict[Detail, bool] = {
         "voter_id": request.cluster,
         "probability": request.weights == "design",

@@ -106,6 +106,8 @@ class LeaderboardSettings(_Section):
     level: float = Field(default=0.95, gt=0, lt=1)
     # A model with fewer votes is marked provisional.
     min_votes: int = Field(default=30, ge=0)
+    # A category, or the board at equal style, is not offered below this.
+    min_category_votes: int = Field(default=100, ge=1)
 
 
 class Settings(BaseSettings):

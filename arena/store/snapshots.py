@@ -26,7 +26,8 @@ class Snapshot:
         last_vote_id: the newest vote that existed when it was computed.
         code_version: of this program.
         settings: everything that the computation was told, the seed included.
-        board: the result, as `ranking` writes it.
+        board: the result, as `ranking` writes it; the boards of categories and those at
+            equal style are below `boards`.
     """
 
     id: int

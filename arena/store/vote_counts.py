@@ -15,16 +15,18 @@ from arena.store.tables import battles, exclusions, voters, votes
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Join
+    from sqlalchemy import ColumnElement, Join, Select
     from sqlalchemy.engine import Connection, Engine
 
     Cell = tuple[str, str, str]
+    CategoryCell = tuple[str, str, str, str | None]
 
 Detail = Literal["voter_id", "probability", "day", "category", "language"]
 
 # PostgreSQL may commit vote 7 after vote 8 was counted. A vote is on record a few
 # milliseconds after its time; after this long no lower number can still be missing.
 _SETTLED_AFTER = timedelta(seconds=60)
+_OUTCOME_KEYS = (battles.c.model_a, battles.c.model_b, votes.c.outcome)
 
 
 class OutcomeCount(NamedTuple):
@@ -75,16 +77,16 @@ class Tally:
     """Counts that can be brought up to date by counting the newest votes alone.
 
     Attributes:
-        settled: votes per (model_a, model_b, outcome) up to number `settled_until`.
+        settled: votes per (model_a, model_b, outcome, category) up to number `settled_until`.
         settled_until: no vote up to this number can still appear.
         recent: votes after that number.
         last_vote_id: the newest vote that was there; none after it is counted.
         marks: what would have moved, had one of the settled votes stopped counting.
     """
 
-    settled: Mapping[Cell, int]
+    settled: Mapping[CategoryCell, int]
     settled_until: int
-    recent: Mapping[Cell, int]
+    recent: Mapping[CategoryCell, int]
     last_vote_id: int
     marks: _Marks
 
@@ -95,8 +97,20 @@ class Tally:
 
     def counts(self) -> list[OutcomeCount]:
         """Counts per (model_a, model_b, outcome), in a fixed order."""
-        cells = Counter(self.settled) + Counter(self.recent)
-        return [OutcomeCount(a, b, Outcome(o), n) for (a, b, o), n in sorted(cells.items())]
+        cells: Counter[Cell] = Counter()
+        for part in (self.settled, self.recent):
+            for (a, b, outcome, _), count in part.items():
+                cells[a, b, outcome] += count
+        return _list_counts(cells)
+
+    def counts_by_category(self) -> dict[str, list[OutcomeCount]]:
+        """The same for each category by name; votes without one are in none."""
+        split: dict[str, Counter[Cell]] = {}
+        for part in (self.settled, self.recent):
+            for (a, b, outcome, category), count in part.items():
+                if category is not None:
+                    split.setdefault(category, Counter())[a, b, outcome] += count
+        return {category: _list_counts(split[category]) for category in sorted(split)}
 
 
 class VoteCounts:
@@ -115,8 +129,9 @@ class VoteCounts:
             until: no vote at this time or after it.
         """
         with self._engine.connect() as connection:
-            cells = _count_cells(connection, cast_between(since, until))
-        return [OutcomeCount(a, b, Outcome(o), n) for (a, b, o), n in sorted(cells.items())]
+            query = _count_by(*_OUTCOME_KEYS).where(cast_between(since, until))
+            cells = {(a, b, o): count for a, b, o, count in connection.execute(query)}
+        return _list_counts(cells)
 
     def by_detail(
         self,
@@ -190,15 +205,23 @@ class VoteCounts:
             return connection.scalar(query) or 0
 
 
-def _count_cells(connection: Connection, *where: ColumnElement[bool]) -> dict[Cell, int]:
-    keys = (battles.c.model_a, battles.c.model_b, votes.c.outcome)
-    query = (
+def _count_by(*keys: ColumnElement[Any]) -> Select[Any]:
+    """Votes that count, the keys first and then the number."""
+    return (
         select(*keys, func.count())
         .select_from(joined_votes())
-        .where(votes_that_count(), *where)
+        .where(votes_that_count())
         .group_by(*keys)
     )
-    return {(a, b, outcome): count for a, b, outcome, count in connection.execute(query)}
+
+
+def _count_cells(connection: Connection, *where: ColumnElement[bool]) -> dict[CategoryCell, int]:
+    query = _count_by(*_OUTCOME_KEYS, battles.c.category).where(*where)
+    return {(a, b, o, category): count for a, b, o, category, count in connection.execute(query)}
+
+
+def _list_counts(cells: Mapping[Cell, int]) -> list[OutcomeCount]:
+    return [OutcomeCount(a, b, Outcome(o), n) for (a, b, o), n in sorted(cells.items())]
 
 
 def _read_marks(connection: Connection) -> _Marks:

@@ -6,10 +6,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import exists, select
+from sqlalchemy import exists, select, union
 
 from arena.battles import Outcome, Side
-from arena.store.tables import battles, responses, votes
+from arena.store.tables import battles, exclusions, responses, votes
 from arena.store.vote_counts import cast_between, joined_votes, votes_that_count
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class VotedBattle(NamedTuple):
         category: of the first prompt, `None` where it is not known.
         language: of the first prompt, `None` where it is not known.
         answers: of both sides, turn after turn.
+        vote_id: number of the vote.
     """
 
     model_a: str
@@ -59,6 +60,7 @@ class VotedBattle(NamedTuple):
     category: str | None
     language: str | None
     answers: tuple[Answer, ...]
+    vote_id: int
 
 
 class VotedAnswers:
@@ -68,13 +70,20 @@ class VotedAnswers:
         self._engine = engine
 
     def read(
-        self, *, since: datetime | None = None, until: datetime | None = None
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        after: int | None = None,
+        through: int | None = None,
     ) -> Iterator[VotedBattle]:
         """Every vote that counts, in the order of their numbers; few are in memory at once.
 
         Args:
             since: no vote before this time.
             until: no vote at this time or after it.
+            after: no vote up to this number.
+            through: no vote above this number.
         """
         later = responses.alias("later")
         is_last = ~exists().where(
@@ -94,9 +103,13 @@ class VotedAnswers:
             .where(votes_that_count(), cast_between(since, until), is_last)
             .order_by(votes.c.id, responses.c.turn, responses.c.side)
         )  # fmt: skip
+        if after is not None:
+            query = query.where(votes.c.id > after)
+        if through is not None:
+            query = query.where(votes.c.id <= through)
         with self._engine.connect() as connection:
             rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query)
-            for _, group in groupby(rows, key=itemgetter(0)):
+            for vote_id, group in groupby(rows, key=itemgetter(0)):
                 lines = list(group)
                 a, b, outcome, voter, probability, cast_at, category, language = lines[0][1:9]
                 yield VotedBattle(
@@ -109,4 +122,14 @@ class VotedAnswers:
                     category=category,
                     language=language,
                     answers=tuple(Answer(Side(row[9]), row[10], row[11]) for row in lines),
+                    vote_id=vote_id,
                 )
+
+    def taken_out(self) -> set[int]:
+        """Numbers of the votes that were excluded or retracted."""
+        query = union(
+            select(exclusions.c.vote_id),
+            select(votes.c.id).where(votes.c.retracted_at.is_not(None)),
+        )
+        with self._engine.connect() as connection:
+            return set(connection.scalars(query))

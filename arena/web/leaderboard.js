@@ -1,4 +1,4 @@
-// Runs once when the board's component loads; `element` and `watch` are Gradio's. The board
+// Runs once when the board's component loads; `element`, `watch` and `trigger` are Gradio's. The board
 // inside `element` is replaced as a whole when there is a newer one: what the visitor chose
 // (order, scroll, focus) is remembered here and put back.
 const chosen = { column: null, descending: false, focus: null, scroll: {} };
@@ -37,7 +37,21 @@ const showLocalTimes = () => {
   }
 };
 
+// The address names the board that is shown, so that it can be shared.
+const showAddress = () => {
+  const board = element.querySelector(".board");
+  if (!board) return;
+  const address = new URL(window.location);
+  const { category, style } = board.dataset;
+  for (const [key, value] of [["category", category], ["style", style === "1" ? style : ""]]) {
+    if (value) address.searchParams.set(key, value);
+    else address.searchParams.delete(key);
+  }
+  if (address.href !== window.location.href) window.history.replaceState(null, "", address);
+};
+
 const restore = () => {
+  showAddress();
   showLocalTimes();
   if (chosen.column) sort();
   for (const [key, left] of Object.entries(chosen.scroll)) {
@@ -58,6 +72,13 @@ element.addEventListener("click", (event) => {
   sort();
 });
 
+element.addEventListener("change", (event) => {
+  if (!event.target.dataset?.choice) return;
+  const category = element.querySelector('[data-choice="category"]')?.value ?? "";
+  const style = element.querySelector('[data-choice="style"]')?.checked ? "1" : "";
+  trigger("select", { category, style });
+});
+
 element.addEventListener(
   "scroll",
   (event) => {
@@ -68,10 +89,11 @@ element.addEventListener(
 );
 
 document.addEventListener("focusin", (event) => {
-  const { column, keep } = event.target.dataset ?? {};
+  const { column, keep, choice } = event.target.dataset ?? {};
   chosen.focus = null;
   if (!element.contains(event.target)) return;
   if (column) chosen.focus = `button[data-column="${column}"]`;
+  if (choice) chosen.focus = `[data-choice="${choice}"]`;
   if (keep) chosen.focus = `[data-keep="${keep}"]`;
 });
 document.addEventListener("pointerdown", () => {

@@ -12,7 +12,9 @@ import gradio as gr
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
+from arena.published_boards import OVERALL, Choice, describe_parts
 from arena.web.layout import html_part, page_header
+from arena.web.leaderboard_choice import read_choice, render_choice, render_chosen
 from arena.web.leaderboard_plots import render_heat_maps, render_intervals
 from arena.web.leaderboard_table import (
     render_empty,
@@ -24,8 +26,13 @@ from arena.web.leaderboard_table import (
 )
 
 if TYPE_CHECKING:
-    from arena.boards import Board, Boards, BoardView
+    from arena.board_views import BoardView
+    from arena.boards import Boards
+    from arena.published_boards import Board
     from arena.web.texts import Texts
+
+    # Number of the snapshot, category, and whether at equal style.
+    Shown = tuple[int, str, bool]
 
 REFRESH_SECONDS = 10.0
 _NOTHING_SHOWN = -1
@@ -54,11 +61,22 @@ def build_leaderboard_page(
         refresh_seconds: how often an open page asks.
     """
 
-    def show(shown: int | None) -> tuple[Any, Any]:
-        view = boards.view()
-        if view.snapshot_id == shown:
+    def show(shown: Shown | None, choice: Choice) -> tuple[Any, Any]:
+        view = boards.view(choice)
+        showing = (view.snapshot_id, *view.choice)
+        if showing == shown:
             return gr.skip(), gr.skip()
-        return render_board(view, texts, language=language), view.snapshot_id
+        return render_board(view, texts, language=language), showing
+
+    def show_asked(request: gr.Request) -> tuple[Any, Any]:
+        return show(None, read_choice(request.query_params))
+
+    def show_newer(shown: Shown) -> tuple[Any, Any]:
+        return show(shown, Choice(*shown[1:]))
+
+    def show_chosen(event: gr.EventData) -> tuple[Any, Any]:
+        asked = {"category": event.category, "style": event.style}
+        return show(None, read_choice(asked))
 
     page_title = f"{texts['leaderboard']['title']} · {title}"
     blocks = gr.Blocks(title=page_title, analytics_enabled=False, fill_width=True)
@@ -70,17 +88,17 @@ def build_leaderboard_page(
             apply_default_css=False,
             js_on_load=_SCRIPT.read_text(encoding="utf-8"),
         )
-        shown = gr.State(_NOTHING_SHOWN)
+        shown = gr.State((_NOTHING_SHOWN, *OVERALL))
         timer = gr.Timer(refresh_seconds)
-        for event in (blocks.load, timer.tick):
-            event(
-                show,
-                inputs=shown,
-                outputs=[board, shown],
-                queue=False,
-                show_progress="hidden",
-                api_visibility="private",
-            )
+        answers: dict[str, Any] = {
+            "outputs": [board, shown],
+            "queue": False,
+            "show_progress": "hidden",
+            "api_visibility": "private",
+        }
+        blocks.load(show_asked, **answers)
+        timer.tick(show_newer, inputs=shown, **answers)
+        board.select(show_chosen, **answers)
     return blocks
 
 
@@ -98,15 +116,19 @@ def render_board(view: BoardView, texts: Texts, *, language: str) -> str:
         parts.append(render_empty(view, texts, arena_path=f"/{language}/"))
     else:
         parts += [
+            render_choice(view, texts),
+            render_chosen(view, view.board, texts),
             render_facts(view.board, texts),
-            render_progress(view, texts),
+            render_progress(view, texts) if view.choice == OVERALL else "",
             render_table(view, view.board, texts),
             render_explanations(view, view.board, texts),
             render_intervals(view, view.board, texts),
             render_heat_maps(view.board, texts),
         ]
     locale = say(texts["language"]["html"])
-    return f'<div class="board" data-locale="{locale}">{"".join(parts)}</div>'
+    category, at_equal_style = view.choice
+    chosen = f'data-category="{say("{name}", name=category)}" data-style="{at_equal_style:d}"'
+    return f'<div class="board" data-locale="{locale}" {chosen}>{"".join(parts)}</div>'
 
 
 def leaderboard_routes(boards: Boards) -> APIRouter:
@@ -137,7 +159,10 @@ def leaderboard_routes(boards: Boards) -> APIRouter:
 
 
 def describe_board(board: Board) -> dict[str, Any]:
-    """A board as JSON types: `leaderboard` is read back by `ranking.Leaderboard.from_dict`."""
+    """A board as JSON types: `leaderboard` is read back by `ranking.Leaderboard.from_dict`.
+
+    So is each `board` in `boards`, which has the categories and the boards at equal style.
+    """
     method = board.leaderboard.method
     return {
         "snapshot": board.snapshot_id,
@@ -151,6 +176,7 @@ def describe_board(board: Board) -> dict[str, Any]:
         "seed": method["seed"],
         "settings": dict(board.settings),
         "leaderboard": board.leaderboard.to_dict(),
+        "boards": describe_parts(board.categories, board.style),
     }
 
 

@@ -16,7 +16,8 @@ from arena.web.leaderboard_table import level_of, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from arena.boards import Board, BoardLine, BoardView
+    from arena.board_views import BoardLine, BoardView
+    from arena.published_boards import Board
     from arena.web.texts import Texts
 
 # A table of 50 × 50 cells is the most that can be looked at, and 200 kB of HTML.

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from arena.boards import Board, BoardLine, BoardModel, BoardView
+    from arena.board_views import BoardLine, BoardModel, BoardView
+    from arena.published_boards import Board
     from arena.web.texts import Texts
 
 MISSING = "–"
@@ -80,11 +81,13 @@ def render_empty(view: BoardView, texts: Texts, *, arena_path: str) -> str:
 def render_facts(board: Board, texts: Texts) -> str:
     """When the board was computed, from how many votes and how; downloads."""
     words = texts["leaderboard"]
-    intervals = say(
-        words["fact_intervals_value"],
-        level=level_of(board),
-        replicates=f"{board.leaderboard.method['replicates']:,}",
-    )
+    replicates = board.leaderboard.method["replicates"]
+    if replicates is None:
+        intervals = say(words["fact_intervals_sandwich"], level=level_of(board))
+    else:
+        intervals = say(
+            words["fact_intervals_value"], level=level_of(board), replicates=f"{replicates:,}"
+        )
     facts = (
         (words["fact_votes"], f"{board.votes:,}"),
         (words["fact_computed"], _time(board.computed_at)),

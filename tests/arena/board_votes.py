@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import insert
+from sqlalchemy import insert, select, update
 
 from arena.battles import (
     BattleStatus,
@@ -18,7 +18,7 @@ from arena.battles import (
     Side,
     VoterKind,
 )
-from arena.store.tables import battles, voters, votes
+from arena.store.tables import battles, responses, turns, voters, votes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,7 +79,14 @@ def cast(
     return battle.id
 
 
-def cast_many(store: Store, names: Sequence[str], count: int, *, seed: int = 0) -> None:
+def cast_many(
+    store: Store,
+    names: Sequence[str],
+    count: int,
+    *,
+    seed: int = 0,
+    category: str | None = None,
+) -> None:
     """Simulated votes, inserted in bulk: earlier names are stronger."""
     random = np.random.default_rng(seed)
     strengths = np.linspace(0.8, -0.8, len(names))
@@ -100,6 +107,7 @@ def cast_many(store: Store, names: Sequence[str], count: int, *, seed: int = 0) 
             "policy_version": 1,
             "probability": 1.0,
             "candidates": len(names),
+            "category": category,
             "status": BattleStatus.VOTED,
             "created_at": NOW,
             "updated_at": NOW,
@@ -119,3 +127,67 @@ def cast_many(store: Store, names: Sequence[str], count: int, *, seed: int = 0) 
         connection.execute(insert(voters).values(id=voter_id, kind=VoterKind.CROWD, created_at=NOW))
         connection.execute(insert(battles), battle_rows)
         connection.execute(insert(votes), vote_rows)
+
+
+def cast_with_texts(
+    store: Store,
+    names: Sequence[str],
+    count: int,
+    *,
+    longer_wins: float,
+    seed: int = 0,
+    category: str | None = None,
+) -> None:
+    """Votes on models of one strength whose answers differ in length, inserted in bulk.
+
+    The first model writes three times as much as the others on average.
+
+    Args:
+        store: the record.
+        names: the models, all registered.
+        count: of votes.
+        longer_wins: log-odds that a relative difference in length of 1 is worth.
+        seed: of the simulation, and part of the voter's name.
+        category: of all prompts.
+    """
+    random = np.random.default_rng(seed)
+    cast_many(store, names, count, seed=seed, category=category)
+    rows: list[dict[str, object]] = []
+    with store.engine.begin() as connection:
+        drawn = connection.execute(
+            select(battles.c.id, battles.c.model_a, battles.c.model_b).where(
+                battles.c.voter_id == f"crowd-{seed}"
+            )
+        ).all()
+        for battle_id, *sides in drawn:
+            words = [
+                int(random.integers(10, 60)) * (3 if name == names[0] else 1) for name in sides
+            ]
+            odds = longer_wins * (words[0] - words[1]) / sum(words)
+            won = random.random() < 1 / (1 + np.exp(-odds))
+            connection.execute(
+                update(votes)
+                .where(votes.c.battle_id == battle_id)
+                .values(outcome=Outcome.MODEL_A if won else Outcome.MODEL_B)
+            )
+            rows += [
+                {
+                    "battle_id": battle_id,
+                    "turn": 0,
+                    "side": side,
+                    "attempt": 0,
+                    "status": ResponseStatus.COMPLETE,
+                    "text": "so " * length,
+                    "reasoning": "",
+                    "created_at": NOW,
+                }
+                for side, length in zip(Side, words, strict=True)
+            ]
+        connection.execute(
+            insert(turns),
+            [
+                {"battle_id": battle_id, "turn": 0, "prompt": "Why?", "created_at": NOW}
+                for battle_id, *_ in drawn
+            ],
+        )
+        connection.execute(insert(responses), rows)

@@ -9,24 +9,28 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from board_votes import NOW, cast, cast_many, register
+from board_votes import NOW, cast, cast_many, cast_with_texts, register
 from sqlalchemy import create_engine, func, insert, select, text, update
 
 import arena
 from arena import boards as boards_module
+from arena import styles as styles_module
 from arena.battles import ExclusionReason, Outcome, VoterKind
 from arena.boards import Boards
 from arena.matchmaker import Matchmaker
+from arena.published_boards import OVERALL, Choice
 from arena.settings import LeaderboardSettings
 from arena.store import Store, open_store
 from arena.store.tables import exclusions, snapshots, voters, votes
+from arena.styles import FEATURES, measure_votes
 from ranking import Comparisons, compute_leaderboard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from arena.store import Tally
+    from arena.store import Tally, VotedBattle
+    from arena.store.voted_answers import VotedAnswers
 
 NAMES = ("Amber", "Birch", "Cedar", "Dune")
 LONG_AGO = datetime(2024, 11, 1, tzinfo=UTC)
@@ -373,3 +377,158 @@ def test_a_snapshot_of_another_version_is_computed_again_not_a_crash_at_the_star
     board = restarted.latest()
     assert board is not None
     assert (board.votes, count_snapshots(store)) == (1, 2)
+
+
+# Categories and style
+
+EQUAL_STYLE = Choice(at_equal_style=True)
+
+
+def test_a_category_gets_a_board_from_the_minimum_of_votes_on(store: Store) -> None:
+    cast_many(store, NAMES, 100, seed=1, category="coding")
+    cast_many(store, NAMES, 99, seed=2, category="math")
+    cast_many(store, NAMES, 150, seed=3)
+    boards = make_boards(store)
+    boards.refresh()
+    board = boards.latest()
+    assert board is not None
+    assert (board.votes, list(board.categories)) == (349, ["coding"])
+    assert board.settings["categories"] == {"min_votes": 100}
+    view = boards.view(Choice("coding"))
+    assert view.board is not None
+    assert (view.board.votes, view.choice, view.categories) == (100, Choice("coding"), ("coding",))
+    counts = [c for c in store.votes.by_detail(["category"]) if c.category == "coding"]
+    again = compute_leaderboard(
+        Comparisons.from_counts(*zip(*(count[:4] for count in counts), strict=True)),
+        **board.settings["options"],
+    )
+    assert view.board.leaderboard == again
+    assert boards.view(Choice("math")).choice == OVERALL  # nothing is guessed
+    assert boards.view().board is board
+
+    cast_many(store, NAMES, 1, seed=4, category="math")
+    boards.refresh()
+    assert boards.view(Choice("math")).categories == ("coding", "math")
+    assert boards.view(Choice("coding")).lines == view.lines
+    assert make_boards(store).view(Choice("math")) == boards.view(Choice("math"))
+
+
+def test_at_equal_style_a_model_that_only_writes_more_loses_its_lead(store: Store) -> None:
+    cast_with_texts(store, NAMES, 900, longer_wins=3.0, seed=1, category="coding")
+    cast_with_texts(store, NAMES, 90, longer_wins=3.0, seed=2, category="math")
+    boards = make_boards(store)
+    boards.refresh()
+    plain, adjusted = boards.view(), boards.view(EQUAL_STYLE)
+    assert plain.can_adjust
+    assert plain.board is not None
+    assert adjusted.board is not None
+    assert adjusted.board.votes == 990
+    (length,) = adjusted.board.leaderboard.coefficients  # nobody wrote any Markdown
+    assert length.name == "length"
+    assert 0 < length.lower < length.estimate < length.upper
+    assert plain.board.leaderboard.entry("Amber").lower > 1050
+    entry = adjusted.board.leaderboard.entry("Amber")
+    assert entry.lower < 1000 < entry.upper
+    assert boards.view(Choice("coding", at_equal_style=True)).choice.at_equal_style
+    # Too few votes of math: its own board is not offered, nor guessed.
+    assert boards.view(Choice("math", at_equal_style=True)).choice == OVERALL
+
+
+def test_the_board_at_equal_style_can_be_made_again_from_what_its_snapshot_says(
+    store: Store,
+) -> None:
+    cast_with_texts(store, NAMES, 300, longer_wins=1.0)
+    make_boards(store).refresh()
+    board = make_boards(store).latest()  # read back as a restarted process would
+    assert board is not None
+    told = board.settings["style"]
+    assert told["features"] == list(FEATURES)
+    voted = measure_votes(store.answers.read(through=board.last_vote_id), ["length"])
+    assert voted is not None
+    again = compute_leaderboard(voted, **told["options"])
+    at_equal_style = board.choose(EQUAL_STYLE)
+    assert at_equal_style is not None
+    assert at_equal_style.leaderboard.method == again.method
+    for entry in again.entries:
+        kept = at_equal_style.leaderboard.entry(entry.model)
+        assert kept.score == pytest.approx(entry.score)
+        assert (kept.lower, kept.upper) == pytest.approx((entry.lower, entry.upper))
+
+
+def test_no_texts_or_texts_that_look_alike_offer_no_board_at_equal_style(store: Store) -> None:
+    cast_many(store, NAMES, 200)
+    for _ in range(2):
+        cast(store, "Amber", "Birch", Outcome.TIE)
+    boards = make_boards(store)
+    boards.refresh()
+    assert not boards.view().can_adjust
+    assert boards.view(EQUAL_STYLE).choice == OVERALL
+    boards.refresh()
+    assert count_snapshots(store) == 1
+
+
+def count_votes(boards: Boards, choice: Choice) -> int:
+    board = boards.view(choice).board
+    return 0 if board is None else board.votes
+
+
+def test_texts_are_read_once_and_the_board_at_equal_style_follows_when_it_is_due(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    answers = type(store.answers)
+    read_texts = answers.read
+
+    def count_reads(self: VotedAnswers, *, after: int, through: int) -> Iterator[VotedBattle]:
+        for battle in read_texts(self, after=after, through=through):
+            read.append(battle.vote_id)
+            yield battle
+
+    monkeypatch.setattr(answers, "read", count_reads)
+    cast_with_texts(store, NAMES, 300, longer_wins=1.0, seed=1)
+    with store.engine.begin() as connection:
+        connection.execute(update(votes).values(created_at=LONG_AGO))
+    boards = make_boards(store)
+    boards.refresh()
+    assert read == list(range(1, 301))
+    cast_with_texts(store, NAMES, 5, longer_wins=1.0, seed=2)
+    with store.engine.begin() as connection:
+        reason = ExclusionReason.MAINTAINER
+        row = {"vote_id": 7, "reason": reason, "note": "a test", "created_at": NOW}
+        connection.execute(insert(exclusions).values(row))
+    boards.refresh()
+    assert count_snapshots(store) == 2
+    assert (count_votes(boards, OVERALL), count_votes(boards, EQUAL_STYLE)) == (304, 300)
+    boards.refresh()
+    assert (count_snapshots(store), len(read)) == (2, 300)  # not due yet
+
+    monkeypatch.setattr(boards, "_style_rest", 0.0)
+    boards.refresh()
+    assert (count_votes(boards, OVERALL), count_votes(boards, EQUAL_STYLE)) == (304, 304)
+    assert read == list(range(1, 306))
+    boards.refresh()
+    assert count_snapshots(store) == 3
+
+
+def test_many_texts_are_read_in_turns(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    cast_with_texts(store, NAMES, 250, longer_wins=1.0)
+    with store.engine.begin() as connection:
+        connection.execute(update(votes).values(created_at=LONG_AGO))
+    monkeypatch.setattr(styles_module, "_VOTES_AT_ONCE", 100)
+    boards = make_boards(store)
+    for offered in (False, False, True):
+        boards.refresh()
+        assert boards.view().can_adjust == offered
+    assert count_snapshots(store) == 2
+
+
+def test_a_snapshot_of_the_overall_board_alone_is_still_read(store: Store) -> None:
+    cast_with_texts(store, NAMES, 200, longer_wins=1.0, category="coding")
+    make_boards(store).refresh()
+    with store.engine.begin() as connection:
+        (kept,) = connection.scalars(select(snapshots.c.board))
+        del kept["boards"]
+        connection.execute(update(snapshots).values(board=kept))
+    view = make_boards(store).view()
+    assert len(view.lines) == 4
+    assert view.choices == (OVERALL,)

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import gradio as gr
 import pytest
 import uvicorn
-from board_votes import cast, cast_many, register
+from board_votes import cast, cast_many, cast_with_texts, register
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from hypothesis import given
@@ -28,6 +28,7 @@ import arena
 from arena.battles import Outcome
 from arena.boards import Boards
 from arena.matchmaker import Matchmaker
+from arena.published_boards import OVERALL, Choice
 from arena.settings import LeaderboardSettings
 from arena.store import Store, open_store
 from arena.web.identity import VoterTokens
@@ -71,6 +72,8 @@ class TableParser(HTMLParser):
         super().__init__()
         self.tables: list[ParsedTable] = []
         self.elements: set[str] = set()
+        self.choices: dict[str, dict[str, str | None]] = {}
+        self.options: dict[str | None, bool] = {}
         self.text = ""
         self._in_caption = False
         self._cell: Cell | None = None
@@ -78,6 +81,11 @@ class TableParser(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.add(tag)
+        attributes = dict(attrs)
+        if "data-choice" in attributes:
+            self.choices[str(attributes["data-choice"])] = attributes
+        if tag == "option":
+            self.options[attributes["value"]] = "selected" in attributes
         if tag == "table":
             self.tables.append(ParsedTable(dict(attrs)))
         elif tag == "tr":
@@ -115,8 +123,9 @@ def make_boards(store: Store, names: tuple[str, ...] = NAMES) -> Boards:
     return boards
 
 
-def render(boards: Boards, language: str = "en") -> TableParser:
-    return TableParser(render_board(boards.view(), load_texts(language), language=language))
+def render(boards: Boards, language: str = "en", *, choice: Choice = OVERALL) -> TableParser:
+    view = boards.view(choice)
+    return TableParser(render_board(view, load_texts(language), language=language))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -301,6 +310,67 @@ def test_the_csv_has_a_line_a_model_that_names_snapshot_level_method_and_seed(
         assert origin == ["1", "0.95", "bradley-terry", "bootstrap", "0"]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_selector_and_the_switch_offer_what_there_is_and_say_what_is_shown(
+    store: Store, language: str
+) -> None:
+    words = load_texts(language)["categories"]
+    cast_with_texts(store, NAMES, 120, longer_wins=2.0, seed=1, category="coding")
+    cast_with_texts(store, NAMES, 30, longer_wins=2.0, seed=2, category="math")
+    boards = make_boards(store)
+    overall = render(boards, language)
+    assert overall.options == {"": True, "coding": False}
+    assert words["coding"] in overall.text
+    assert words["math"] not in overall.text
+    assert "checked" not in overall.choices["style"]
+
+    coding = render(boards, language, choice=Choice("coding"))
+    assert coding.options == {"": False, "coding": True}
+    board = boards.view(Choice("coding")).board
+    assert board is not None
+    shown = [row[2].text for row in coding.tables[0].rows[1:]]
+    assert shown == [f"{entry.score:.0f}" for entry in board.leaderboard.entries]
+    assert "120" in coding.text
+    assert "150" in coding.text
+
+    adjusted = render(boards, language, choice=Choice("coding", at_equal_style=True))
+    assert "checked" in adjusted.choices["style"]
+    assert adjusted.options == {"": False, "coding": True}
+    assert [row[2].text for row in adjusted.tables[0].rows[1:]] != shown
+    assert load_texts(language)["leaderboard"]["feature_length"] in adjusted.text
+    assert "95%" in adjusted.text
+
+
+def test_where_there_is_nothing_to_choose_nothing_is_offered(store: Store) -> None:
+    cast_many(store, NAMES, 99, category="coding")
+    page = render(make_boards(store))
+    assert page.choices == {}
+    assert page.options == {}
+
+
+def test_a_category_that_a_maintainer_made_up_is_shown_by_its_name(store: Store) -> None:
+    cast_many(store, NAMES, 100, category="<b>tea")
+    page = render(make_boards(store), "zh")
+    assert "<b>tea" in page.options
+    assert "<b>tea" in page.text
+
+
+def test_the_json_has_the_other_boards_too(store: Store) -> None:
+    cast_with_texts(store, NAMES, 200, longer_wins=2.0, category="coding")
+    boards = make_boards(store)
+    board = boards.latest()
+    assert board is not None
+    assert board.style is not None
+    assert board.style.overall is not None
+    others = TestClient(make_app(boards)).get("/leaderboard.json").json()["boards"]
+    coding = others["category"]["coding"]
+    assert coding["votes"] == 200
+    assert Leaderboard.from_dict(coding["board"]) == board.categories["coding"].leaderboard
+    style = Leaderboard.from_dict(others["style"]["overall"]["board"])
+    assert style == board.style.overall.leaderboard
+    assert style.method["interval"] == "sandwich"
+
+
 @dataclass(frozen=True)
 class Site:
     """A served arena of leaderboards alone."""
@@ -310,6 +380,13 @@ class Site:
 
     def vote(self, model_a: str, model_b: str) -> None:
         cast(self.store, model_a, model_b, Outcome.MODEL_A, voter_id="late")
+
+
+@pytest.fixture
+def styled_votes(store: Store) -> None:
+    """Votes of two categories; asked for before `site`, whose first board has them all."""
+    cast_with_texts(store, NAMES, 300, longer_wins=3.0, seed=1, category="coding")
+    cast_with_texts(store, NAMES, 150, longer_wins=3.0, seed=2, category="math")
 
 
 @pytest.fixture
@@ -378,6 +455,7 @@ class Visit(Protocol):
         width: int = 1280,
         scheme: Literal["light", "dark"] = "light",
         watch: Callable[[Request], None] | None = None,
+        query: str = "",
     ) -> Page: ...
 
 
@@ -391,6 +469,7 @@ def visit(site: Site, browser: Browser) -> Iterator[Visit]:
         width: int = 1280,
         scheme: Literal["light", "dark"] = "light",
         watch: Callable[[Request], None] | None = None,
+        query: str = "",
     ) -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": 844},
@@ -402,7 +481,7 @@ def visit(site: Site, browser: Browser) -> Iterator[Visit]:
         page = context.new_page()
         if watch is not None:
             page.on("request", watch)
-        page.goto(f"{site.address}/{language}/leaderboard/")
+        page.goto(f"{site.address}/{language}/leaderboard/{query}")
         page.wait_for_selector(".board")
         return page
 
@@ -524,3 +603,43 @@ def test_nothing_but_the_boxes_scrolls_sideways_and_text_stands_out(
     )
     assert abs(sum(text) - sum(ground)) > 450
     assert (sum(ground) > 600) == (scheme == "light")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_category_and_equal_style_are_chosen_kept_and_in_the_address(
+    styled_votes: None, site: Site, visit: Visit, width: int
+) -> None:
+    page = visit(width=width)
+    page.wait_for_selector("[data-choice=style]")
+    assert page.locator(".board-facts").inner_text().startswith("Votes")
+    page.locator("[data-choice=category]").select_option(label="Coding")
+    page.wait_for_selector(".board[data-category=coding][data-style='0']")
+    assert page.url.endswith("?category=coding")
+    plain = column(page, 3)
+    page.get_by_role("switch").press("Space")
+    page.wait_for_selector(".board[data-category=coding][data-style='1']")
+    assert page.url.endswith("?category=coding&style=1")
+    assert column(page, 3) != plain
+    assert page.get_by_role("switch").is_checked()
+    assert page.evaluate("document.activeElement.dataset.choice") == "style"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    votes = page.locator(".board-facts dd").first
+    assert votes.inner_text() == "300"
+    shown = page.locator("time").get_attribute("datetime")
+    site.vote("Amber", "Elm")
+    page.locator("[data-choice=style]").click()
+    page.wait_for_selector(".board[data-category=coding][data-style='0']")
+    page.wait_for_function(
+        "old => document.querySelector('.board time').dateTime !== old", arg=shown
+    )
+    page.wait_for_timeout(1500)  # the timer asked again
+    assert page.locator(".board[data-category=coding][data-style='0']").count() == 1
+
+    again = visit(width=width, query="?category=math&style=1")
+    again.wait_for_selector(".board[data-category=math][data-style='1']")
+    assert again.locator("[data-choice=category]").input_value() == "math"
+    unknown = visit(width=width, query="?category=cooking&style=1")
+    unknown.wait_for_selector(".board[data-category=''][data-style='0']")
+    assert unknown.url.endswith("/leaderboard/")

@@ -135,7 +135,7 @@ def test_a_tally_counts_the_settled_votes_once(store: Store) -> None:
     vote(store, Outcome.MODEL_A)
     first = store.votes.tally()
     assert first.settled_until == 3
-    assert first.recent == {(A, B, Outcome.MODEL_A): 1}
+    assert first.recent == {(A, B, Outcome.MODEL_A, None): 1}
     with store.engine.begin() as connection:  # what nothing in the program does
         connection.execute(update(votes).values(outcome=Outcome.BOTH_BAD))
     vote(store, Outcome.MODEL_A)

@@ -20,7 +20,7 @@ from serving_arena import recorded_model, serve
 from sqlalchemy import create_engine, select, text
 
 from arena.battles import BattleStatus, Outcome, ResponseStatus
-from arena.boards import Board
+from arena.published_boards import Board
 from arena.store import Snapshot
 from arena.store.tables import battles, responses, snapshots, votes
 

@@ -14,6 +14,7 @@ import pytest
 import arena.web
 import serving
 from arena.battles import BattleStatus, Outcome, Side
+from arena.shipped import read_prompts
 from arena.web.texts import LANGUAGES, choose_language, load_texts
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ SOURCES = sorted(WEB.glob("*.py"))
 # Sections whose keys are values of the program, and where those are written.
 VALUES = {
     "status": {*BattleStatus, "idle", "one_done"},
+    "categories": {prompt.category for prompt in read_prompts().values()},
     "side": {"waiting", "writing", "complete", "cancelled"},  # a failed side has a problem
     "problem": {
         "EmptyAnswer",
