@@ -163,13 +163,15 @@ def _spare_the_streams() -> None:
     """Spares the streams what would hold them all up.
 
     A full collection walks the 200,000 objects of the imported libraries, a tenth of a
-    second; they live as long as the process anyway. And Gradio looks for matplotlib twice an
+    second; they live as long as the process anyway, and what a request leaves behind is
+    collected in larger portions. And Gradio looks for matplotlib twice an
     update: where it is not installed, that is a search through all of the path.
     """
     if find_spec("matplotlib") is None:
         vars(sys)["modules"]["matplotlib"] = None  # Python's word for "not there"
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 class _Server(uvicorn.Server):
