@@ -190,12 +190,11 @@ def test_pieces_add_up_to_the_whole(reasoning: str, answer: str, tokens: int | N
 async def test_two_hundred_streams_keep_their_pace_on_one_thread(file: Path) -> None:
     write(file, {"prompt": "*", "answer": "word " * 80, "tokens": 50})
     model = await load(file, time_to_first_token=0.2, tokens_per_second=50)
-    threads, busy, start = threading.active_count(), time.process_time(), time.monotonic()
+    threads, start = threading.active_count(), time.monotonic()
     answers = await asyncio.gather(
         *(complete(model, [Message("user", str(number))]) for number in range(200))
     )
     assert time.monotonic() - start < 3 * (0.2 + 49 / 50)  # 1.02 where nobody else computes
-    assert time.process_time() - busy < 1
     assert threading.active_count() == threads
     assert max(answer.time_to_first_token for answer in answers) < 0.2 + 1
     assert {answer.text for answer in answers} == {"word " * 80}
