@@ -134,7 +134,9 @@ class BattlePage:
                 self._guarded(self._regenerate), concurrency_limit=_STREAMS, **on_battle
             ),
             parts.retry.click(self._guarded(self._retry), concurrency_limit=_STREAMS, **on_battle),
-            self.blocks.load(
+            # Pressed by the page's script where the address names a battle: an event of every
+            # page load would cost the server as much as a vote, and be in the first one's way.
+            parts.restore.click(
                 self._guarded(self._restore),
                 inputs=[parts.battle_id],
                 js=f"() => [{_BATTLE_OF_ADDRESS}]",

@@ -47,6 +47,7 @@ class Parts:
     regenerate: gr.Button
     retry: gr.Button
     new: gr.Button
+    restore: gr.Button
 
 
 def lay_out(
@@ -103,6 +104,7 @@ def lay_out(
         regenerate=regenerate,
         retry=retry,
         new=new,
+        restore=gr.Button(visible="hidden", elem_id="restore"),
     )
 
 

@@ -106,6 +106,15 @@
     if (other) other.search = url.search;
   };
 
+  // After a reload, or in the other language: the battle of the address comes back.
+  let restored = false;
+  const restore = () => {
+    const button = document.getElementById("restore");
+    if (restored || !button) return;
+    restored = true;
+    if (new URLSearchParams(window.location.search).get("battle")) button.click();
+  };
+
   const empty = (prompt) => {
     prompt.value = "";
     prompt.dispatchEvent(new Event("input", { bubbles: true }));
@@ -175,6 +184,7 @@
       follow();
       label();
       showTurn();
+      restore();
       const prompt = find("#prompt textarea");
       if (prompt && !focused) {
         focused = true;

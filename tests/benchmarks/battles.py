@@ -102,11 +102,11 @@ async def _measure(url: str, *, battles: int, arriving_over: float) -> list[Timi
     visitors = [Visitor(port, session=f"visit{number}") for number in range(battles)]
     for visitor in visitors:
         await visitor.open()
-        await visitor.send(events["load"], [""])
+        await visitor.send(events["restore"], [""])
 
     async def _one(number: int, visitor: Visitor) -> Timing:
         await asyncio.sleep(arriving_over * number / battles)
-        return await visitor.send(events["ask"], ["Say something.", ""])
+        return await visitor.send(events["send"], ["Say something.", ""])
 
     return list(await asyncio.gather(*(_one(n, visitor) for n, visitor in enumerate(visitors))))
 
@@ -172,17 +172,15 @@ class Visitor:
 
 
 async def _find_events(port: int) -> dict[str, int]:
-    """The numbers of the events that a browser sends on loading and on asking."""
+    """The numbers of the events that a browser sends on coming back and on asking."""
     answer = await Visitor(port, session="").fetch("GET", "/en/config")
     config = json.loads(answer.partition(b"\r\n\r\n")[2])
     names = {part["id"]: part["props"].get("elem_id") for part in config["components"]}
     found = {}
     for event in config["dependencies"]:
-        for target, trigger in event["targets"]:
-            if trigger == "load":
-                found["load"] = event["id"]
-            elif names.get(target) == "send":
-                found["ask"] = event["id"]
+        for target, _ in event["targets"]:
+            if names.get(target) in {"restore", "send"}:
+                found[names[target]] = event["id"]
     return found
 
 

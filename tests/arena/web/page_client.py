@@ -97,8 +97,8 @@ class PageClient:
         elements = {part["id"]: part["props"].get("elem_id") for part in config["components"]}
         for event in config["dependencies"]:
             for target, trigger in event["targets"]:
-                name = elements.get(target) or ("load" if trigger == "load" else None)
-                if name is not None and trigger in {"click", "load"}:
+                name = elements.get(target)
+                if name is not None and trigger == "click":
                     self._events.setdefault(name, (event["id"], len(event["inputs"])))
         return html
 
@@ -107,7 +107,7 @@ class PageClient:
         return self._press("send", prompt, self.battle_id)
 
     def press(self, elem_id: str) -> Heard:
-        """Clicks a button that needs no prompt; `load` loads the page of the battle again."""
+        """Clicks a button that needs no prompt; `restore` is a reload of its page."""
         read = [self.edition] if elem_id.startswith("vote-") else []
         return self._press(elem_id, *read, self.battle_id)
 

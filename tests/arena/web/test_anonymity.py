@@ -136,7 +136,7 @@ def test_nothing_names_a_model_before_the_vote(blind_arena: RunningArena) -> Non
         assert client.ask("And really?").status == "ready"
         assert client.press("regenerate").status == "ready"
         client.open()
-        assert client.press("load").status == "ready"
+        assert client.press("restore").status == "ready"
         client.press("retry")
         before = recorder.received
         assert before.count(ANSWER.encode()) >= 6  # it sees what is streamed
@@ -153,11 +153,11 @@ def test_a_reload_names_the_models_only_after_the_vote(blind_arena: RunningArena
     with recording(blind_arena.address) as recorder, PageClient(recorder.address) as client:
         client.open()
         client.ask("Who are you?")
-        client.press("load")
+        client.press("restore")
         with PageClient(recorder.address) as stranger:
             stranger.open()
             stranger.battle_id = client.battle_id
-            for event in ("load", "vote-2", "regenerate", "retry", "new-battle"):
+            for event in ("restore", "vote-2", "regenerate", "retry", "new-battle"):
                 stranger.press(event)
             assert stranger.ask("Who are they?").notices
         assert find_words(WORDS | HIDDEN, recorder.received) == set()
@@ -167,7 +167,7 @@ def test_a_reload_names_the_models_only_after_the_vote(blind_arena: RunningArena
         )
         client.press("vote-2")
         before = len(recorder.received)
-        assert set(client.press("load").names) == set(SHOWN)
+        assert set(client.press("restore").names) == set(SHOWN)
         assert find_words(SHOWN, recorder.received[before:]) == set(SHOWN)
 
 
@@ -184,7 +184,7 @@ def test_no_byte_that_reaches_a_browser_names_a_model_before_the_vote(
         tab.ask("And really?")
         tab.expect_status("ready")
         tab.regenerate.click()
-        tab.expect_status("answering")
+        tab.expect_edition(6)
         tab.expect_status("ready")
         tab.reload()
         tab.expect_status("ready")
@@ -301,7 +301,7 @@ def test_no_error_names_a_model_its_address_or_its_key(tmp_path: Path) -> None:
             client.open()
             assert client.ask("Who are you?").status == "failed"
             assert client.press("retry").status == "failed"
-            assert client.press("load").status == "failed"
+            assert client.press("restore").status == "failed"
             assert client.press("vote-1").notices
             received = recorder.received
         assert b"So far" in received
