@@ -9,16 +9,16 @@ import sys
 from pathlib import Path
 
 from serving.protocol import ModelUnreachable
-from serving.server_process import ServerProcess, find_free_port
+from serving.server_process import LocalServer, ServerProcess, find_free_port
 
 _SCRIPT = Path(__file__).with_name("llamacpp_process.py")
 _GGUF_MAGIC = b"GGUF"
 
 
-class LlamaCppServer:
+class LlamaCppServer(LocalServer):
     """One llama.cpp server with one set of weights.
 
-    It speaks OpenAI's API under `base_url` and Anthropic's under `root_url`.
+    It speaks Anthropic's API too, under `root_url`.
     """
 
     def __init__(
@@ -39,32 +39,16 @@ class LlamaCppServer:
                 each other at every layer, so a core shared with the pages stops them all:
                 on two busy cores, one thread gave 29 tokens/s and two gave 2.
         """
+        super().__init__()
         self._path = path
         self._context_size = context_size
         self._parallel = parallel
         self._threads = threads or max(1, (os.cpu_count() or 1) - 1)
-        self._process: ServerProcess | None = None
-        self._port = 0
 
     @property
     def model_id(self) -> str:
         """What the server calls its model: the name of the file."""
         return self._path.stem
-
-    @property
-    def root_url(self) -> str:
-        """Its address, for Anthropic's API, /health, /slots and /metrics."""
-        return f"http://127.0.0.1:{self._port}"
-
-    @property
-    def base_url(self) -> str:
-        """Its address for OpenAI's API."""
-        return f"{self.root_url}/v1"
-
-    @property
-    def pid(self) -> int | None:
-        """The id of its process group, `None` while it does not run."""
-        return self._process.pid if self._process is not None else None
 
     async def start(self, *, patience: float = 600.0) -> None:
         """Loads the weights, waiting up to `patience` seconds, and serves them.
@@ -88,14 +72,7 @@ class LlamaCppServer:
             [sys.executable, "-P", str(_SCRIPT), json.dumps(options)],
             title=f"the llama.cpp server for {self._path.name}",
         )
-        await process.start(health_url=f"{self.root_url}/health", patience=patience)
-        self._process = process
-
-    async def aclose(self) -> None:
-        """Stops the server and frees its memory; answers in progress break off."""
-        process, self._process = self._process, None
-        if process is not None:
-            await process.aclose()
+        await self._bring_up(process, patience=patience)
 
     def _check(self) -> None:
         if importlib.util.find_spec("xllamacpp") is None:

@@ -131,3 +131,44 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             await asyncio.to_thread(process.wait)
+
+
+class LocalServer:
+    """A server that is started here and asked over HTTP.
+
+    A subclass chooses its command and hands the process to `_bring_up`.
+    """
+
+    def __init__(self) -> None:
+        self._process: ServerProcess | None = None
+        self._port = 0
+
+    @property
+    def root_url(self) -> str:
+        """Its address, for /health, /metrics and what else it serves."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def base_url(self) -> str:
+        """Its address for OpenAI's API."""
+        return f"{self.root_url}/v1"
+
+    @property
+    def pid(self) -> int | None:
+        """The id of its process group, `None` while it does not run."""
+        return self._process.pid if self._process is not None else None
+
+    @property
+    def log(self) -> Path | None:
+        """The file with its output, `None` while it does not run."""
+        return self._process.log if self._process is not None else None
+
+    async def aclose(self) -> None:
+        """Stops it with all of its workers; answers in progress break off."""
+        process, self._process = self._process, None
+        if process is not None:
+            await process.aclose()
+
+    async def _bring_up(self, process: ServerProcess, *, patience: float) -> None:
+        await process.start(health_url=f"{self.root_url}/health", patience=patience)
+        self._process = process

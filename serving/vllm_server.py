@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from serving.protocol import ModelUnreachable
-from serving.server_process import ServerProcess, find_free_port
+from serving.server_process import LocalServer, ServerProcess, find_free_port
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ _EXCEPTION = re.compile(
 _LETTERS_QUOTED = 500
 
 
-class VllmServer:
+class VllmServer(LocalServer):
     """`vllm serve` for one model, in a process group of its own."""
 
     def __init__(self, model: str, *, served_name: str, args: Sequence[str] = ()) -> None:
@@ -35,36 +35,15 @@ class VllmServer:
             served_name: what the server calls it.
             args: further arguments of `vllm serve`, such as `--max-model-len`.
         """
+        super().__init__()
         self._model = model
         self._served_name = served_name
         self._args = tuple(args)
-        self._process: ServerProcess | None = None
-        self._port = 0
 
     @property
     def model_id(self) -> str:
         """What the server calls its model."""
         return self._served_name
-
-    @property
-    def root_url(self) -> str:
-        """Its address, for /health and /metrics."""
-        return f"http://127.0.0.1:{self._port}"
-
-    @property
-    def base_url(self) -> str:
-        """Its address for OpenAI's API."""
-        return f"{self.root_url}/v1"
-
-    @property
-    def pid(self) -> int | None:
-        """The id of its process group, `None` while it does not run."""
-        return self._process.pid if self._process is not None else None
-
-    @property
-    def log(self) -> Path | None:
-        """The file with its output, `None` while it does not run."""
-        return self._process.log if self._process is not None else None
 
     async def start(self, *, patience: float = 600.0) -> None:
         """Starts the server and waits up to `patience` seconds until it is healthy.
@@ -91,16 +70,9 @@ class VllmServer:
             env=_NO_TELEMETRY,
         )
         try:
-            await process.start(health_url=f"{self.root_url}/health", patience=patience)
+            await self._bring_up(process, patience=patience)
         except ModelUnreachable as error:
             raise _add_first_error(error, process.log) from None
-        self._process = process
-
-    async def aclose(self) -> None:
-        """Stops the server and all of its workers; answers in progress break off."""
-        process, self._process = self._process, None
-        if process is not None:
-            await process.aclose()
 
 
 def _add_first_error(error: ModelUnreachable, log: Path | None) -> ModelUnreachable:
