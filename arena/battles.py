@@ -42,6 +42,7 @@ class VoterKind(StrEnum):
     CROWD = "crowd"
     EXPERT = "expert"
     JUDGE = "judge"
+    PROGRAM = "program"  # owns battles that nobody started, and never votes
 
 
 class BattleStatus(StrEnum):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena.store.battle_records import BattleRecords
 from arena.store.engine import StoreError, open_engine
+from arena.store.judgings import Judge, Judgings
 from arena.store.snapshots import Snapshot, Snapshots
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
 from arena.store.voted_answers import Answer, VotedAnswers, VotedBattle
@@ -19,6 +20,8 @@ __all__ = [
     "Answer",
     "Detail",
     "DetailedCount",
+    "Judge",
+    "Judgings",
     "OutcomeCount",
     "Snapshot",
     "Snapshots",
@@ -41,6 +44,7 @@ class Store:
     answers: VotedAnswers
     snapshots: Snapshots
     workers: Workers
+    judgings: Judgings
 
     def close(self) -> None:
         """Closes all connections."""
@@ -61,4 +65,5 @@ def open_store(url: str) -> Store:
         answers=VotedAnswers(engine),
         snapshots=Snapshots(engine),
         workers=Workers(engine),
+        judgings=Judgings(engine),
     )

@@ -62,7 +62,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
 
-def _one_of(column: str, values: type[StrEnum]) -> CheckConstraint:
+def one_of(column: str, values: type[StrEnum]) -> CheckConstraint:
     """A check instead of a database enum: adding a value is then a plain migration."""
     allowed = ", ".join(f"'{value.value}'" for value in values)
     return CheckConstraint(f"{column} IN ({allowed})", name=column)
@@ -86,7 +86,7 @@ voters = Table(
     Column("id", String(64), primary_key=True),
     Column("kind", String(16), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
-    _one_of("kind", VoterKind),
+    one_of("kind", VoterKind),
 )
 
 workers = Table(
@@ -118,7 +118,7 @@ battles = Table(
     Column("worker_id", ForeignKey("workers.id")),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
-    _one_of("status", BattleStatus),
+    one_of("status", BattleStatus),
     CheckConstraint("model_a <> model_b", name="two_models"),
     CheckConstraint("probability > 0 AND probability <= 1", name="probability"),
     Index(None, "voter_id", "created_at"),
@@ -131,6 +131,8 @@ turns = Table(
     Column("battle_id", ForeignKey("battles.id"), primary_key=True),
     Column("turn", Integer, primary_key=True),
     Column("prompt", Text, nullable=False),
+    # A right answer, where a prompt set gives one; for judges alone.
+    Column("reference", Text),
     Column("created_at", UtcDateTime, nullable=False),
 )
 
@@ -156,8 +158,8 @@ responses = Table(
     Column("created_at", UtcDateTime, nullable=False),
     ForeignKeyConstraint(["battle_id", "turn"], ["turns.battle_id", "turns.turn"]),
     UniqueConstraint("battle_id", "turn", "side", "attempt"),
-    _one_of("side", Side),
-    _one_of("status", ResponseStatus),
+    one_of("side", Side),
+    one_of("status", ResponseStatus),
 )
 
 votes = Table(
@@ -170,7 +172,7 @@ votes = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("retracted_at", UtcDateTime),
     UniqueConstraint("battle_id", "voter_id"),
-    _one_of("outcome", Outcome),
+    one_of("outcome", Outcome),
     Index(None, "voter_id"),
 )
 # Few votes are ever retracted: whether one was since is asked before every refresh.
@@ -190,7 +192,7 @@ exclusions = Table(
     Column("note", Text, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     UniqueConstraint("vote_id", "reason"),
-    _one_of("reason", ExclusionReason),
+    one_of("reason", ExclusionReason),
 )
 
 snapshots = Table(
