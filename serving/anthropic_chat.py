@@ -81,6 +81,7 @@ class AnthropicBackend:
         asked = {
             "system": system or None,
             "stop_sequences": list(sampling.stop) or None,
+            "output_config": _output_config(sampling),
         }
         # The SDK (2.14) has no arguments for these two, but servers of this API take them.
         drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
@@ -100,6 +101,12 @@ class AnthropicBackend:
             },
             **{name: value for name, value in asked.items() if value is not None},
         }
+
+
+def _output_config(sampling: Sampling) -> dict[str, Any] | None:
+    if sampling.response_schema is None:
+        return None
+    return {"format": {"type": "json_schema", "schema": dict(sampling.response_schema)}}
 
 
 def _count_prompt(usage: Usage) -> int:

@@ -83,6 +83,7 @@ class OpenAIBackend:
             limit: sampling.max_tokens,
             "seed": sampling.seed,
             "stop": list(sampling.stop) or None,
+            "response_format": _response_format(sampling),
             "extra_body": dict(self._endpoint.extra_body) or None,
         }
         return {
@@ -93,6 +94,13 @@ class OpenAIBackend:
             "extra_headers": self._headers,
             **{name: value for name, value in asked.items() if value is not None},
         }
+
+
+def _response_format(sampling: Sampling) -> dict[str, Any] | None:
+    if sampling.response_schema is None:
+        return None
+    schema = {"name": "answer", "strict": True, "schema": dict(sampling.response_schema)}
+    return {"type": "json_schema", "json_schema": schema}
 
 
 class _ChunkReader:

@@ -8,10 +8,10 @@ one of the `ServingError` tree instead; whatever was streamed before is still va
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "content_filter", "other"]
@@ -36,6 +36,8 @@ class Sampling:
         max_tokens: longest answer, in the model's own tokens.
         seed: repeats an answer where the back end supports it.
         stop: strings that end the answer.
+        response_schema: JSON Schema of an object that the answer shall be. Servers that do
+            not know such schemas ignore it or refuse the request.
     """
 
     temperature: float | None = None
@@ -43,6 +45,7 @@ class Sampling:
     max_tokens: int | None = None
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    response_schema: Mapping[str, Any] | None = None
 
     def over(self, defaults: Sampling) -> Sampling:
         """These values, with `defaults` where they say nothing."""
@@ -56,6 +59,7 @@ class Sampling:
             max_tokens=pick(self.max_tokens, defaults.max_tokens),
             seed=pick(self.seed, defaults.seed),
             stop=self.stop or defaults.stop,
+            response_schema=pick(self.response_schema, defaults.response_schema),
         )
 
 

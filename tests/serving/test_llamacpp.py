@@ -110,6 +110,18 @@ async def test_a_seed_repeats_the_answer(llama: LlamaCppServer) -> None:
     assert answers[0] == answers[1] != answers[2]
 
 
+async def test_a_schema_shapes_the_answer(llama: LlamaCppServer) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"verdict": {"type": "string", "enum": ["left", "right"]}},
+        "required": ["verdict"],
+        "additionalProperties": False,
+    }
+    async with model_over("openai", llama) as model:
+        answer = await complete(model, STORY, Sampling(response_schema=schema, max_tokens=64))
+    assert json.loads(answer.text) in ({"verdict": "left"}, {"verdict": "right"})
+
+
 @pytest.mark.parametrize("backend", ["openai", "anthropic"])
 async def test_too_long_a_conversation_says_so(backend: str, llama: LlamaCppServer) -> None:
     async with model_over(backend, llama) as model:

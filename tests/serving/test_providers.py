@@ -61,6 +61,21 @@ async def test_an_answer_is_streamed_and_counted(api: Api, ask: Ask, provider: P
     assert (body["max_tokens"], body["top_k"], body["stream"]) == (8, 3, True)
 
 
+async def test_an_answer_is_asked_for_by_a_schema(api: Api, ask: Ask, provider: Provider) -> None:
+    schema = {"type": "object", "properties": {"verdict": {"type": "string"}}}
+    model = await ask(api.good, api.good)
+    await complete(model, sampling=Sampling(response_schema=schema))
+    await complete(model)
+    asked, plain = (request.body for request in provider.requests)
+    if api.backend == "openai":
+        told = {"name": "answer", "strict": True, "schema": schema}
+        assert asked.pop("response_format") == {"type": "json_schema", "json_schema": told}
+    else:
+        told = {"type": "json_schema", "schema": schema}
+        assert asked.pop("output_config") == {"format": told}
+    assert asked == plain
+
+
 async def test_a_request_tells_nothing_about_this_machine_and_its_accounts(
     api: Api, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
