@@ -3,24 +3,40 @@
 A policy gives every pair a weight; mixed with an exploration floor it becomes a
 distribution in which every pair keeps a positive probability, so that the probability
 can be logged with the battle and inverted later.
+
+A policy is a pure function of the strengths ξ, their covariance Σ and the games of each
+pair. For a pair: Δ = ξ_i − ξ_j, p = P(i beats j), v = Σ_ii + Σ_jj − 2Σ_ij.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
+from numpy.typing import NDArray
+
+from ranking.bradley_terry import DEFAULT_PRIOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Policy = Callable[[Floats, Floats, Floats], Floats]
+"""Strengths (M,), covariance (M, M) and games (M, M) to weights ≥ 0 of the M·(M−1)/2 pairs,
+in the order of `pair_indices`; all weights 0 stand for all alike."""
 
 # A pair whose stronger model is expected to win 6 of 10 keeps 61 % of the weight of an even
 # pair, one at 7 of 10 keeps 14 %.
 CLOSENESS = 0.1
+
+# Beyond this many log-odds a win is certain in double precision.
+_CERTAIN = 300.0
+# No sum of votes comes near it; it keeps rounding from a division by 0.
+_LEAST_VARIANCE = 1e-30
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,34 +49,133 @@ class PairDistribution:
         probability: of each pair; positive, sums to 1.
     """
 
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    probability: NDArray[np.float64]
+    first: Indices
+    second: Indices
+    probability: Floats
+
+    def draw(self, random: np.random.Generator, draws: int) -> Indices:
+        """Positions of independently drawn pairs, shape (draws,)."""
+        edges = np.cumsum(self.probability)
+        return np.asarray(np.searchsorted(edges, random.random(draws) * edges[-1], side="right"))
 
 
-def uniform_weights(win_probability: NDArray[np.float64]) -> NDArray[np.float64]:
+@lru_cache(maxsize=8)
+def pair_indices(models: int) -> tuple[Indices, Indices, Indices]:
+    """All pairs first < second, and where each lies in a flattened (M, M) matrix.
+
+    The arrays are shared between calls and cannot be written to.
+    """
+    first, second = np.triu_indices(models, k=1)
+    indices = (first, second, first * models + second)
+    for index in indices:
+        index.flags.writeable = False
+    return indices
+
+
+def prior_covariance(models: int, *, prior: float = DEFAULT_PRIOR) -> Floats:
+    """Covariance of centred strengths of which nothing is known yet, shape (M, M)."""
+    return np.asarray(prior**2 * (np.eye(models) - 1.0 / models))
+
+
+def pair_differences(strengths: Floats) -> Floats:
+    """Δ of each pair."""
+    first, second, _ = pair_indices(len(strengths))
+    difference = np.take(strengths, first)
+    difference -= np.take(strengths, second)
+    return difference
+
+
+def pair_variances(covariance: Floats) -> Floats:
+    """Variance v of each pair's difference, kept above 0."""
+    first, second, flat = pair_indices(len(covariance))
+    diagonal = covariance.diagonal()
+    variance = np.take(covariance, flat)
+    variance *= -2.0
+    variance += np.take(diagonal, first)
+    variance += np.take(diagonal, second)
+    return np.maximum(variance, _LEAST_VARIANCE, out=variance)
+
+
+def outcome_variances(strengths: Floats) -> Floats:
+    """p·(1 − p) of each pair: the Fisher information of one game on Δ."""
+    first, second, _ = pair_indices(len(strengths))
+    # p(1 − p) = (r + 1/r)⁻² with r = exp(Δ/2): M exponentials instead of one a pair.
+    half = np.exp(0.5 * np.clip(strengths - strengths.mean(), -_CERTAIN, _CERTAIN))
+    ratio = np.take(half, first)
+    ratio /= np.take(half, second)
+    ratio += 1.0 / ratio
+    ratio *= ratio
+    return np.asarray(np.reciprocal(ratio, out=ratio))
+
+
+def uniform_weights(strengths: Floats, _covariance: Floats, _games: Floats) -> Floats:
     """All pairs alike: the baseline."""
-    return np.ones_like(win_probability)
+    return np.ones(len(pair_indices(len(strengths))[0]))
 
 
-def closest_weights(win_probability: NDArray[np.float64]) -> NDArray[np.float64]:
+def closest_weights(strengths: Floats, _covariance: Floats, _games: Floats) -> Floats:
     """More for pairs of which either may win: a Gaussian in p − ½ of width `CLOSENESS`."""
-    return np.exp(-0.5 * ((win_probability - 0.5) / CLOSENESS) ** 2)
+    # (p − ½)² = ¼ − p(1 − p).
+    weight = outcome_variances(strengths)
+    weight -= 0.25
+    weight *= 0.5 / CLOSENESS**2
+    return np.asarray(np.exp(weight, out=weight))
 
 
-POLICIES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+def variance_weights(strengths: Floats, _covariance: Floats, games: Floats) -> Floats:
+    """What one more game takes off the standard error of the pair's own win rate.
+
+    √(p(1 − p)/n) − √(p(1 − p)/(n + 1)) after Chiang et al. 2024 (arXiv 2403.04132), n being
+    the pair's games and one more, so that a pair that never met has a weight as well.
+    """
+    weight = np.take(games, pair_indices(len(strengths))[2])
+    weight += 1.0
+    after = 1.0 / np.sqrt(weight + 1.0)
+    weight = 1.0 / np.sqrt(weight) - after
+    weight *= np.sqrt(outcome_variances(strengths))
+    return weight
+
+
+def information_weights(strengths: Floats, covariance: Floats, _games: Floats) -> Floats:
+    """log(1 + p(1 − p)·v): what a game tells about all strengths alike."""
+    return _information(strengths, pair_variances(covariance))
+
+
+def uncertainty_weights(strengths: Floats, covariance: Floats, _games: Floats) -> Floats:
+    """exp(−Δ²/2v) · log(1 + p(1 − p)·v): unsure which is stronger, and a game tells."""
+    variance = pair_variances(covariance)
+    weight = pair_differences(strengths)
+    weight *= weight
+    weight /= variance
+    weight *= -0.5
+    np.exp(weight, out=weight)
+    weight *= _information(strengths, variance)
+    return weight
+
+
+POLICIES: Mapping[str, Policy] = {
     "uniform": uniform_weights,
     "closest": closest_weights,
+    "variance": variance_weights,
+    "information": information_weights,
+    "uncertainty": uncertainty_weights,
 }
 
 
 def pair_distribution(
-    strengths: NDArray[np.float64], *, policy: str, exploration: float
+    strengths: Floats,
+    covariance: Floats | None = None,
+    counts: Floats | None = None,
+    *,
+    policy: str,
+    exploration: float,
 ) -> PairDistribution:
     """The distribution from which the next pair is drawn.
 
     Args:
         strengths: Bradley-Terry strengths (natural log-odds), shape (M,).
+        covariance: of the strengths, shape (M, M); that of the prior by default.
+        counts: games of each pair, symmetric, shape (M, M); none by default.
         policy: a key of `POLICIES`.
         exploration: share of the uniform distribution in the mixture, in (0, 1].
 
@@ -68,19 +183,40 @@ def pair_distribution(
         ε · uniform + (1 − ε) · policy.
 
     Raises:
-        ValueError: fewer than two models, a strength that is not finite, an unknown policy
-            or an exploration outside (0, 1].
+        ValueError: fewer than two models, a value that is not finite, a shape that does not
+            fit, an unknown policy or an exploration outside (0, 1].
     """
-    if len(strengths) < 2 or not np.all(np.isfinite(strengths)):
+    models = len(strengths)
+    if models < 2 or not np.all(np.isfinite(strengths)):
         raise ValueError(f"strengths: need two or more finite values, got {strengths!r}")
     if policy not in POLICIES:
         raise ValueError(f"policy: {policy!r} is none of {', '.join(sorted(POLICIES))}")
     if not 0 < exploration <= 1:
         raise ValueError(f"exploration: {exploration!r} is not in (0, 1]")
-    first, second = np.triu_indices(len(strengths), k=1)
-    win_probability = expit(strengths[first] - strengths[second])
-    weights = POLICIES[policy](win_probability)
-    total = weights.sum()
-    share = weights / total if total > 0 else np.full(len(weights), 1 / len(weights))
-    probability = exploration / len(weights) + (1 - exploration) * share
-    return PairDistribution(first, second, probability / probability.sum())
+    covariance = prior_covariance(models) if covariance is None else covariance
+    counts = np.zeros((models, models)) if counts is None else counts
+    for name, matrix in {"covariance": covariance, "counts": counts}.items():
+        if matrix.shape != (models, models):
+            raise ValueError(f"{name}: shape {matrix.shape} does not fit {models} strengths")
+    probability = POLICIES[policy](strengths, covariance, counts)
+    total = float(probability.sum())
+    if not np.isfinite(total):
+        raise ValueError("covariance, counts: not every value is finite, or a count is below 0")
+    return PairDistribution(*pair_indices(models)[:2], _mix(probability, total, exploration))
+
+
+def _information(strengths: Floats, variance: Floats) -> Floats:
+    information = outcome_variances(strengths)
+    information *= variance
+    return np.log1p(information, out=information)
+
+
+def _mix(weight: Floats, total: float, exploration: float) -> Floats:
+    """ε · uniform + (1 − ε) · weights, written into the weights."""
+    if total > 0:
+        weight *= (1.0 - exploration) / total
+        weight += exploration / len(weight)
+    else:
+        weight[:] = 1.0 / len(weight)
+    weight /= weight.sum()
+    return weight

@@ -70,7 +70,7 @@ def test_a_seed_repeats_the_draws() -> None:
     ("names", "policy", "exploration", "words"),
     [
         (NAMES[:1], "uniform", 0.1, "two or more"),
-        (NAMES, "nearest", 0.1, "'nearest' is none of closest, uniform"),
+        (NAMES, "nearest", 0.1, "'nearest' is none of closest, "),
         (NAMES, "uniform", 0.0, "exploration: 0.0"),
         (NAMES, "uniform", 1.1, "exploration: 1.1"),
     ],

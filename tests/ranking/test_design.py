@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranking.design import CLOSENESS, POLICIES, pair_distribution
+from ranking.design import CLOSENESS, POLICIES, closest_weights, pair_distribution
 
 STRENGTHS = st.lists(st.floats(-50, 50), min_size=2, max_size=12)
 EXPLORATION = st.floats(1e-6, 1.0)
@@ -54,9 +54,9 @@ def test_closest_weighs_as_the_formula_says() -> None:
 
 
 def test_the_share_that_closeness_leaves_is_as_documented() -> None:
-    odds = [math.log(win / (1 - win)) for win in (0.5, 0.6, 0.7)]
     even, six, seven = (
-        POLICIES["closest"](np.array([1 / (1 + math.exp(-value))]))[0] for value in odds
+        closest_weights(np.array([math.log(win / (1 - win)), 0.0]), np.eye(2), np.zeros((2, 2)))[0]
+        for win in (0.5, 0.6, 0.7)
     )
     assert six / even == pytest.approx(0.61, abs=0.005)
     assert seven / even == pytest.approx(0.14, abs=0.005)
@@ -71,3 +71,35 @@ def test_strengths_however_far_apart_make_a_distribution() -> None:
 def test_strengths_that_say_nothing_are_refused(strengths: list[float]) -> None:
     with pytest.raises(ValueError, match="two or more finite"):
         pair_distribution(np.array(strengths), policy="uniform", exploration=1.0)
+
+
+@pytest.mark.parametrize("policy", ["variance", "information", "uncertainty"])
+def test_weights_are_as_the_formulas_say(policy: str) -> None:
+    strengths = np.array([0.4, -0.1, -0.3])
+    root = np.array([[0.5, 0.1, -0.6], [0.2, -0.3, 0.1], [0.05, 0.0, -0.05]])
+    covariance = root.T @ root
+    games = np.array([[0.0, 4.0, 9.0], [4.0, 0.0, 0.0], [9.0, 0.0, 0.0]])
+    expected = []
+    for i, j in combinations(range(3), 2):
+        d = strengths[i] - strengths[j]
+        p = 1 / (1 + math.exp(-d))
+        v = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
+        n = games[i, j] + 1
+        expected.append(
+            {
+                "variance": math.sqrt(p * (1 - p) / n) - math.sqrt(p * (1 - p) / (n + 1)),
+                "information": math.log(1 + p * (1 - p) * v),
+                "uncertainty": math.exp(-(d**2) / (2 * v)) * math.log(1 + p * (1 - p) * v),
+            }[policy]
+        )
+    found = pair_distribution(strengths, covariance, games, policy=policy, exploration=0.2)
+    assert found.probability == pytest.approx(0.2 / 3 + 0.8 * np.array(expected) / sum(expected))
+
+
+def test_a_matrix_of_another_size_or_without_a_value_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"counts: shape \(2, 2\) does not fit 3 strengths"):
+        pair_distribution(np.zeros(3), counts=np.zeros((2, 2)), policy="variance", exploration=0.1)
+    with pytest.raises(ValueError, match="not every value is finite"):
+        pair_distribution(
+            np.zeros(2), np.full((2, 2), math.nan), policy="information", exploration=0.1
+        )
