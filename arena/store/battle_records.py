@@ -98,11 +98,11 @@ class BattleRecords:
             BattleError: it is somebody else's, closed, or still being answered.
         """
         with begin_write(self._engine) as connection:
-            battle = _load(connection, battle_id, lock=True)
+            battle = load_battle(connection, battle_id, lock=True)
             battle.check_follow_up(voter_id)
             _add_turn(connection, battle_id, len(battle.prompts), prompt, _now())
             _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
-            return _load(connection, battle_id)
+            return load_battle(connection, battle_id)
 
     def reopen(self, battle_id: str, *, voter_id: str, worker_id: str) -> Battle:
         """Marks a battle as being answered again (retry, regeneration).
@@ -111,9 +111,9 @@ class BattleRecords:
             BattleError: it is somebody else's, closed, or still being answered.
         """
         with begin_write(self._engine) as connection:
-            _load(connection, battle_id, lock=True).check_open(voter_id)
+            load_battle(connection, battle_id, lock=True).check_open(voter_id)
             _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
-            return _load(connection, battle_id)
+            return load_battle(connection, battle_id)
 
     def add_response(self, battle_id: str, response: Response) -> None:
         """Records an ended answer."""
@@ -144,7 +144,7 @@ class BattleRecords:
             UnknownBattle: there is none of that id, or it is somebody else's.
         """
         with self._engine.connect() as connection:
-            battle = _load(connection, battle_id)
+            battle = load_battle(connection, battle_id)
         battle.check_owner(voter_id)
         return battle
 
@@ -158,7 +158,7 @@ class BattleRecords:
         )
         with self._engine.connect() as connection:
             battle_id = connection.scalar(query)
-            return None if battle_id is None else _load(connection, battle_id)
+            return None if battle_id is None else load_battle(connection, battle_id)
 
     def vote(
         self, battle_id: str, *, voter_id: str, outcome: Outcome, edition: int | None = None
@@ -184,11 +184,11 @@ class BattleRecords:
         """
         try:
             with begin_write(self._engine) as connection:
-                battle = _load(connection, battle_id, lock=True)
+                battle = load_battle(connection, battle_id, lock=True)
                 battle.check_vote(voter_id, edition=edition)
                 if battle.vote is None:
                     _add_vote(connection, battle, outcome)
-                return _load(connection, battle_id)
+                return load_battle(connection, battle_id)
         except IntegrityError:
             battle = self.get(battle_id, voter_id=voter_id)
             if battle.vote is None:
@@ -261,7 +261,7 @@ def _add_vote(connection: Connection, battle: Battle, outcome: Outcome) -> None:
         )
 
 
-def _load(connection: Connection, battle_id: str, *, lock: bool = False) -> Battle:
+def load_battle(connection: Connection, battle_id: str, *, lock: bool = False) -> Battle:
     """Reads a battle; `lock` keeps its row from other writers until the commit."""
     query = select(battles).where(battles.c.id == battle_id)
     if lock:
