@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranking.bradley_terry import BothBad, PairCounts
+from ranking.bradley_terry import BothBad, PairCounts, check_both_bad
 from ranking.encoding import BOTH_BAD, MODEL_A, MODEL_B
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def rate_elo(
     ratings = [initial] * len(votes.models)
     columns = (votes.model_a.tolist(), votes.model_b.tolist(), votes.outcome.tolist())
     for a, b, outcome in zip(*columns, strict=True):
-        if outcome == BOTH_BAD and both_bad == "drop":
+        if outcome == BOTH_BAD and not check_both_bad(both_bad):
             continue
         expected = 1.0 / (1.0 + 10.0 ** ((ratings[b] - ratings[a]) / 400.0))
         credit = 1.0 if outcome == MODEL_A else 0.0 if outcome == MODEL_B else 0.5

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard, get_args
 
 import numpy as np
 
+from ranking.encoding import BOTH_BAD
 from ranking.errors import RankingError
 from ranking.leaderboard import IntervalKind, Leaderboard, StrengthModel, compute_leaderboard
 from ranking.votes import Group, Votes
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Unpack
 
+    from ranking.bootstrap import Progress
     from ranking.bradley_terry import BothBad
     from ranking.intervals import BootstrapKind
     from ranking.weights import Weighting
@@ -89,6 +92,7 @@ def compute_boards(
     by: Sequence[str] = (),
     min_votes: int = MIN_VOTES,
     adjust: bool = False,
+    progress: Progress | None = None,
     **options: Unpack[BoardOptions],
 ) -> tuple[Board, ...]:
     """The overall board, then one for each label of each group.
@@ -98,6 +102,7 @@ def compute_boards(
         by: Names of groups of the votes; "day", "week", "month" and "year" split by time.
         min_votes: A part with fewer votes gets no board: it is left blank, never guessed.
         adjust: Compute each board a second time, adjusted for the votes' covariates.
+        progress: Called with the replicates done of all boards together, and their total.
         options: As for `compute_leaderboard`.
 
     Raises:
@@ -106,18 +111,38 @@ def compute_boards(
     parts = [("overall", "", votes)]
     for group in by:
         parts.extend((group, label, part) for label, part in _split(votes, group))
-    return tuple(
-        Board(
-            group=group,
-            label=label,
-            votes=len(part),
-            board=_compute_part(part, min_votes, options),
-            adjusted=_compute_part(part, min_votes, {**options, "covariates": True})
-            if adjust
-            else None,
-        )
-        for group, label, part in parts
-    )
+    counted = [_count_votes(part, options) for *_, part in parts]
+    filled = sum(count >= max(min_votes, 1) for count in counted)
+    shares = _share_progress(progress, filled * (1 + adjust))
+    boards = []
+    for (group, label, part), count in zip(parts, counted, strict=True):
+        plain = adjusted = None
+        if count >= max(min_votes, 1):
+            plain = _compute_part(part, options, next(shares))
+            if adjust:
+                adjusted = _compute_part(part, {**options, "covariates": True}, next(shares))
+        boards.append(Board(group, label, count, plain, adjusted))
+    return tuple(boards)
+
+
+def _count_votes(part: Votes, options: BoardOptions) -> int:
+    """Votes that are not dropped."""
+    if options.get("both_bad") == "drop":
+        return int((part.outcome != BOTH_BAD).sum())
+    return len(part)
+
+
+def _share_progress(progress: Progress | None, boards: int) -> Iterator[Progress | None]:
+    """One callback a board, each going on where the one before ended."""
+    for number in range(boards):
+        if progress is None:
+            yield None
+        else:
+            yield partial(_tell_share, progress, number, boards)
+
+
+def _tell_share(progress: Progress, before: int, boards: int, done: int, total: int) -> None:
+    progress(before * total + done, boards * total)
 
 
 def label_periods(votes: Votes, period: Period) -> Group:
@@ -135,22 +160,23 @@ def label_periods(votes: Votes, period: Period) -> Group:
     return Group.from_column(np.asarray(stamps.strftime(form), dtype=object))
 
 
+def _is_period(group: str) -> TypeGuard[Period]:
+    return group in PERIODS
+
+
 def _split(votes: Votes, group: str) -> Iterator[tuple[str, Votes]]:
     if group in votes.groups:
         return votes.split(group)
-    if group in PERIODS:
-        labelled = replace(votes, groups={group: label_periods(votes, group)})  # type: ignore[arg-type]
-        return labelled.split(group)
+    if _is_period(group):
+        return replace(votes, groups={group: label_periods(votes, group)}).split(group)
     known = sorted([*votes.groups, *PERIODS])
     raise RankingError(f"no group {group!r} to split by; known are {known}")
 
 
-def _compute_part(part: Votes, min_votes: int, options: BoardOptions) -> Leaderboard | None:
-    if len(part) < max(min_votes, 1):
-        return None
+def _compute_part(part: Votes, options: BoardOptions, progress: Progress | None) -> Leaderboard:
     anchor = options.get("anchor")
     present = part.drop_absent_models()
     if anchor is not None and anchor[0] not in present.models:
         # The anchor has no votes here: better no shift than no board.
         options = {**options, "anchor": None}
-    return compute_leaderboard(present, **options)
+    return compute_leaderboard(present, **options, progress=progress)

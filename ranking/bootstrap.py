@@ -1,9 +1,7 @@
 """Strengths refitted to resampled battles, or to resampled voters with all their battles.
 
 Resampling rows with replacement is a multinomial draw over the aggregated counts, so
-a replicate costs as much for ten million votes as for ten thousand. Each replicate is
-fitted to full convergence: chord Newton with the inverse Hessian of the whole data,
-and Newton's own Hessian for the replicates where that does not contract.
+a replicate costs as much for ten million votes as for ten thousand.
 """
 
 from __future__ import annotations
@@ -15,70 +13,90 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranking.bradley_terry import (
-    BothBad,
-    BradleyTerryFit,
-    Floats,
-    PairCounts,
-    check_prior,
-    maximise,
-    win_probabilities,
-)
+from ranking.bradley_terry import BothBad, BradleyTerryFit, Floats, check_prior
+from ranking.chord import ChordSolver
 from ranking.components import find_components
 from ranking.errors import NoMaximum
-from ranking.paired import PairedFit, Problem
+from ranking.paired import PairedFit, Problem, invert_lifted
 from ranking.rows import Rows
 from ranking.sampling import MultinomialSampler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
     from ranking.comparisons import Comparisons
 
+    # Called with the replicates that are done, and how many there will be.
+    Progress = Callable[[int, int], None]
+
 # Replicates drawn from one random stream: fixed, so that the result does not depend on
 # the number of threads.
 _BLOCK = 32
-# Elements of a batch of games matrices that stay in a core's cache.
-_BATCH_ELEMENTS = 40_000
-_CHORD_STEPS = 14
-# Steps get this short only where each is at most 0.3 of the one before, so the error left
-# is at most 0.43 of the last: below 1e-6 points.
-_CHORD_TOLERANCE = 1e-8
-_NEWTON_STEPS = 30
-# A draw this close whose steps shrink no faster than this is cheaper to finish by Newton.
-_CLOSE = 0.03
-_SLOW = 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampling:
+    """How to resample.
+
+    Attributes:
+        replicates: How many times.
+        seed: The same seed gives the same replicates, whatever the number of threads.
+        errors: Also find each replicate's standard errors.
+        threads: Threads to use; all cores by default.
+        progress: Called from the calling thread, a few times a hundred replicates.
+    """
+
+    replicates: int
+    seed: int
+    errors: bool = False
+    threads: int | None = None
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """Refitted parameters.
+
+    Attributes:
+        estimates: Strengths centred, shape (replicates, parameters).
+        errors: Standard errors by the curvature of each replicate's own likelihood and
+            prior, of the same shape; None where they were not asked for.
+    """
+
+    estimates: Floats
+    errors: Floats | None = None
+
+    def select(self, parameters: slice) -> Replicates:
+        """Some of the parameters."""
+        errors = None if self.errors is None else self.errors[:, parameters]
+        return Replicates(self.estimates[:, parameters], errors)
 
 
 def resample_strengths(
     comparisons: Comparisons,
     fit: BradleyTerryFit,
+    resampling: Resampling,
     *,
-    replicates: int,
-    seed: int,
     both_bad: BothBad = "tie",
-    threads: int | None = None,
-) -> Floats:
-    """Strengths of bootstrap replicates, each centred, shape (replicates, models).
-
-    The same seed gives the same strengths whatever the number of threads.
+) -> Replicates:
+    """Strengths of bootstrap replicates.
 
     Raises:
         NoMaximum: Without a prior, a replicate's votes do not tie the models together.
     """
     rows = fold_sides(Rows.from_comparisons(comparisons, both_bad=both_bad))
     if not len(rows.count):
-        return np.zeros((replicates, len(fit.models)))
+        shape = (resampling.replicates, len(fit.models))
+        errors = np.broadcast_to(np.sqrt(fit.covariance().diagonal()), shape)
+        return Replicates(np.zeros(shape), errors if resampling.errors else None)
     solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
-    return _run_blocks(_resample_wins(rows, solver), replicates, seed, threads)
+    return _run_blocks(_resample_wins(rows, solver, resampling), resampling)
 
 
-def resample_paired(
-    fit: PairedFit, *, replicates: int, seed: int, threads: int | None = None
-) -> Floats:
-    """`parameters` of bootstrap replicates, shape (replicates, parameters).
+def resample_paired(fit: PairedFit, resampling: Resampling) -> Replicates:
+    """`parameters` of bootstrap replicates.
 
     Rows with a cluster are resampled by cluster, others vote by vote.
 
@@ -86,10 +104,10 @@ def resample_paired(
         NoMaximum: A replicate has no finite maximum (without a prior), or no tie.
     """
     if fit.fits_ties or fit.names:
-        return _run_blocks(_resample_newton(fit), replicates, seed, threads)
+        return _run_blocks(_resample_newton(fit, resampling), resampling)
     solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
     rows = fit.rows if fit.rows.cluster is not None else fold_sides(fit.rows)
-    return _run_blocks(_resample_wins(rows, solver), replicates, seed, threads)
+    return _run_blocks(_resample_wins(rows, solver, resampling), resampling)
 
 
 def fold_sides(rows: Rows) -> Rows:
@@ -116,112 +134,43 @@ def fold_sides(rows: Rows) -> Rows:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ChordSolver:
-    """Fits many games matrices that are all near one that is already fitted.
-
-    Attributes:
-        strengths: Where every fit starts, shape (models,).
-        inverse: Inverse information there, shape (models, models).
-        prior: Standard deviation of the prior, or None.
-    """
-
-    strengths: Floats
-    inverse: Floats
-    prior: float | None
-
-    def solve(self, wins: Floats) -> Floats:
-        """Strengths for wins of shape (draws, models, models)."""
-        size = len(self.strengths)
-        batch = max(1, _BATCH_ELEMENTS // size**2)
-        parts = [self._solve(wins[i : i + batch]) for i in range(0, len(wins), batch)]
-        return np.concatenate(parts)
-
-    def _solve(self, wins: Floats) -> Floats:
-        games = wins + wins.transpose(0, 2, 1)
-        won = wins.sum(axis=2)
-        precision = check_prior(self.prior)
-        xi = np.repeat(self.strengths[None, :], len(wins), axis=0)
-        shared = np.empty_like(games)
-        length = np.full(len(wins), np.inf)
-        for _ in range(_CHORD_STEPS):
-            # Expected wins: odds_i · Σ_j games_ij / (odds_i + odds_j), one exp a model.
-            odds = np.exp(xi)
-            np.add(odds[:, :, None], odds[:, None, :], out=shared)
-            np.divide(games, shared, out=shared)
-            step = (won - odds * shared.sum(axis=2) - precision * xi) @ self.inverse
-            length, before = np.abs(step).max(axis=1), length
-            if not length.max() < 1.0:
-                break
-            xi += step
-            if length.max() <= _CHORD_TOLERANCE:
-                break
-            if length.max() < _CLOSE and length.max() > _SLOW * before.max():
-                break
-        left = np.flatnonzero(~(length <= _CHORD_TOLERANCE))
-        if left.size:
-            close = (length[left] < _CLOSE)[:, None]
-            start = np.where(close, xi[left], self.strengths)
-            xi[left] = self._solve_newton(games[left], wins[left], start)
-        return xi
-
-    def _solve_newton(self, games: Floats, wins: Floats, start: Floats) -> Floats:
-        """Newton's method with each draw's own Hessian, steps of at most 1."""
-        self._check_maxima(wins)
-        size = len(self.strengths)
-        precision = check_prior(self.prior)
-        xi = start.copy()
-        diagonal = np.arange(size)
-        length = np.full(len(wins), np.inf)
-        for _ in range(_NEWTON_STEPS):
-            p = win_probabilities(xi)
-            surplus = wins * p.transpose(0, 2, 1)
-            gradient = surplus.sum(axis=2) - surplus.sum(axis=1) - precision * xi
-            curve = games * p * p.transpose(0, 2, 1)
-            matrix = -curve
-            matrix[:, diagonal, diagonal] = curve.sum(axis=2) + precision
-            if not precision:
-                matrix += (curve.sum(axis=(1, 2)) / size**2)[:, None, None]
-            step = np.linalg.solve(matrix, gradient[..., None])[..., 0]
-            length = np.abs(step).max(axis=1)
-            xi += step / np.maximum(length, 1.0)[:, None]
-            if length.max() <= _CHORD_TOLERANCE:
-                break
-        for row in np.flatnonzero(~(length <= _CHORD_TOLERANCE)):
-            pairs = PairCounts(games[row], wins[row])
-            xi[row] = maximise(pairs, precision=precision, start=self.strengths)[0]
-        return xi
-
-    def _check_maxima(self, wins: Floats) -> None:
-        if self.prior is None and any(find_components(w).strong.max() > 0 for w in wins):
-            raise NoMaximum(
-                "a bootstrap replicate's votes do not tie the models together; "
-                "use a prior or the sandwich interval"
-            )
-
-
 def _run_blocks(
-    run: Callable[[int, np.random.Generator], Floats],
-    replicates: int,
-    seed: int,
-    threads: int | None,
-) -> Floats:
+    run: Callable[[int, np.random.Generator], Replicates], resampling: Resampling
+) -> Replicates:
     """Call `run(draws, stream)` for blocks of replicates, each with its own stream."""
-    starts = range(0, replicates, _BLOCK)
-    streams = np.random.SeedSequence(seed).spawn(len(starts))
-    workers = min(threads or os.cpu_count() or 1, len(starts))
+    starts = range(0, resampling.replicates, _BLOCK)
+    streams = np.random.SeedSequence(resampling.seed).spawn(len(starts))
+    workers = min(resampling.threads or os.cpu_count() or 1, len(starts))
 
-    def run_block(block: int) -> Floats:
-        draws = min(_BLOCK, replicates - starts[block])
+    def run_block(block: int) -> Replicates:
+        draws = min(_BLOCK, resampling.replicates - starts[block])
         return run(draws, np.random.default_rng(streams[block]))
 
     if workers == 1:
-        return np.concatenate([run_block(block) for block in range(len(starts))])
+        return _collect(map(run_block, range(len(starts))), resampling)
     with ThreadPoolExecutor(workers) as pool:
-        return np.concatenate(list(pool.map(run_block, range(len(starts)))))
+        return _collect(pool.map(run_block, range(len(starts))), resampling)
 
 
-def _resample_wins(rows: Rows, solver: ChordSolver) -> Callable[[int, np.random.Generator], Floats]:
+def _collect(blocks: Iterable[Replicates], resampling: Resampling) -> Replicates:
+    """All blocks as one, telling how far they are as they come in."""
+    parts: list[Replicates] = []
+    done = 0
+    for part in blocks:
+        parts.append(part)
+        done += len(part.estimates)
+        if resampling.progress is not None:
+            resampling.progress(done, resampling.replicates)
+    errors = [part.errors for part in parts if part.errors is not None]
+    return Replicates(
+        np.concatenate([part.estimates for part in parts]),
+        np.concatenate(errors) if errors else None,
+    )
+
+
+def _resample_wins(
+    rows: Rows, solver: ChordSolver, resampling: Resampling
+) -> Callable[[int, np.random.Generator], Replicates]:
     rows, draw = _resampler(rows)
     size = len(rows.models)
     credit = np.array([1.0, 0.0, 0.5])[rows.outcome] * rows.vote_weight
@@ -229,27 +178,37 @@ def _resample_wins(rows: Rows, solver: ChordSolver) -> Callable[[int, np.random.
     forward = rows.first.astype(np.intp) * size + rows.second
     backward = rows.second.astype(np.intp) * size + rows.first
 
-    def run(draws: int, rng: np.random.Generator) -> Floats:
+    def run(draws: int, rng: np.random.Generator) -> Replicates:
         counts = draw(draws, rng)
-        wins = np.empty((draws, size * size))
+        flat = np.empty((draws, size * size))
         for row, count in enumerate(counts):
-            wins[row] = np.bincount(forward, weights=count * credit, minlength=size * size)
-            wins[row] += np.bincount(backward, weights=count * debit, minlength=size * size)
-        return solver.solve(wins.reshape(draws, size, size))
+            flat[row] = np.bincount(forward, weights=count * credit, minlength=size * size)
+            flat[row] += np.bincount(backward, weights=count * debit, minlength=size * size)
+        wins = flat.reshape(draws, size, size)
+        strengths = solver.solve(wins)
+        errors = solver.find_errors(strengths, wins) if resampling.errors else None
+        return Replicates(strengths, errors)
 
     return run
 
 
-def _resample_newton(fit: PairedFit) -> Callable[[int, np.random.Generator], Floats]:
+def _resample_newton(
+    fit: PairedFit, resampling: Resampling
+) -> Callable[[int, np.random.Generator], Replicates]:
     rows, draw = _resampler(fit.rows)
 
-    def run(draws: int, rng: np.random.Generator) -> Floats:
-        return np.array([_refit(fit, rows, count) for count in draw(draws, rng)])
+    def run(draws: int, rng: np.random.Generator) -> Replicates:
+        problems = [_draw_problem(fit, rows, count) for count in draw(draws, rng)]
+        found = [problem.maximise(fit.parameters)[0] for problem in problems]
+        if not resampling.errors:
+            return Replicates(np.array(found))
+        errors = [_find_errors(*pair) for pair in zip(problems, found, strict=True)]
+        return Replicates(np.array(found), np.array(errors))
 
     return run
 
 
-def _refit(fit: PairedFit, rows: Rows, count: Floats) -> Floats:
+def _draw_problem(fit: PairedFit, rows: Rows, count: Floats) -> Problem:
     kept = count > 0
     drawn = replace(
         rows,
@@ -266,7 +225,13 @@ def _refit(fit: PairedFit, rows: Rows, count: Floats) -> Floats:
     problem = Problem(drawn, fit.tie_model, check_prior(fit.prior))
     if problem.has_tau != fit.fits_ties:
         raise NoMaximum("a bootstrap replicate has no tie; use the sandwich interval")
-    return problem.maximise(fit.parameters)[0]
+    return problem
+
+
+def _find_errors(problem: Problem, theta: Floats) -> Floats:
+    information = problem.differentiate(theta, problem.evaluate(theta))[1]
+    covariance = invert_lifted(information, problem.size, precision=problem.precision)
+    return np.sqrt(np.maximum(covariance.diagonal(), 0.0))
 
 
 def _resampler(rows: Rows) -> tuple[Rows, Callable[[int, np.random.Generator], NDArray[Any]]]:

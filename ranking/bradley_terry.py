@@ -7,7 +7,7 @@ for each side. With counts per pair a Newton step is one Cholesky factorisation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from ranking.components import Components, find_components
 from ranking.errors import NoMaximum, NotConverged, RankingError
 from ranking.threads import one_blas_thread
 
-BothBad = Literal["tie", "drop"]
+BothBad = Literal["tie", "keep", "drop"]
 Floats = NDArray[np.float64]
 
 DEFAULT_PRIOR = 3.0
@@ -57,13 +57,16 @@ class PairCounts:
 
 
 def check_both_bad(both_bad: str) -> bool:
-    """Whether both-bad votes enter the strengths.
+    """Whether both-bad votes enter the strengths: as "tie" they do.
+
+    "keep" makes them an outcome of its own, which says nothing of who is stronger, and "drop"
+    takes them for not cast: a fit is the same, but a leaderboard counts them or does not.
 
     Raises:
         RankingError: The option is unknown.
     """
-    if both_bad not in ("tie", "drop"):
-        raise RankingError(f"both_bad must be 'tie' or 'drop', not {both_bad!r}")
+    if both_bad not in get_args(BothBad):
+        raise RankingError(f"both_bad must be one of {list(get_args(BothBad))}, not {both_bad!r}")
     return both_bad == "tie"
 
 
@@ -134,7 +137,7 @@ def fit_bradley_terry(
         comparisons: The votes.
         prior: Standard deviation of a Gaussian prior on each strength (log-odds), or
             None for the plain likelihood.
-        both_bad: "tie" counts them as ties, "drop" leaves them out.
+        both_bad: "tie" counts them as ties, "keep" and "drop" leave them out.
         start: Strengths of an earlier fit of the same models, shape (models,); with a few
             more votes it takes two steps from there.
 

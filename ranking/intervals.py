@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ranking.bootstrap import resample_paired, resample_strengths
+from ranking.bootstrap import Replicates, Resampling, resample_paired, resample_strengths
 from ranking.comparisons import BOTH_BAD, TIE, Comparisons
 from ranking.errors import RankingError
 from ranking.sandwich import sandwich_pairs, sandwich_rows
@@ -16,6 +16,7 @@ from ranking.threads import one_blas_thread
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ranking.bootstrap import Progress
     from ranking.bradley_terry import BothBad, BradleyTerryFit
     from ranking.paired import PairedFit
 
@@ -89,6 +90,7 @@ def bootstrap_intervals(
     both_bad: BothBad = "tie",
     seed: int = 0,
     threads: int | None = None,
+    progress: Progress | None = None,
 ) -> Intervals:
     """Intervals of plain Bradley–Terry strengths refitted to resampled battles.
 
@@ -97,25 +99,21 @@ def bootstrap_intervals(
         fit: Their fit.
         replicates: Number of resamples.
         level: Confidence level.
-        kind: "percentile", or "pivot" (the percentiles mirrored at the estimate).
+        kind: "percentile", or "pivot": quantiles of the studentised deviations, each in
+            the standard errors of its own replicate (bootstrap-t, Efron 1981).
         both_bad: As in the fit.
         seed: The same seed gives the same intervals, whatever the number of threads.
         threads: Threads to use; all cores by default.
+        progress: Called with the replicates done and their total as they come in.
 
     Raises:
         RankingError: Fewer than two replicates, or an unknown kind or level.
         NoMaximum: Without a prior, a replicate has no finite strengths.
     """
-    _check_replicates(replicates)
-    draws = resample_strengths(
-        comparisons,
-        fit,
-        replicates=replicates,
-        seed=seed,
-        both_bad=both_bad,
-        threads=threads,
-    )
-    plain = build_from_draws(fit.strengths, draws, level=level, kind=kind)
+    resampling = _plan(replicates, kind, seed=seed, threads=threads, progress=progress)
+    found = resample_strengths(comparisons, fit, resampling, both_bad=both_bad)
+    errors = np.sqrt(fit.covariance().diagonal())
+    plain = build_from_replicates(fit.strengths, errors, found, level=level)
     return _widen(plain, fit, fit.pairs.games, count_ties(comparisons, both_bad))
 
 
@@ -143,6 +141,7 @@ def paired_intervals(
     kind: BootstrapKind = "percentile",
     seed: int = 0,
     threads: int | None = None,
+    progress: Progress | None = None,
 ) -> PairedIntervals:
     """Intervals of any paired fit: sandwich, or bootstrap where `replicates` is given.
 
@@ -160,10 +159,13 @@ def paired_intervals(
             fit.strengths, covariance[:size, :size], level=level, seed=seed
         )
     else:
-        _check_replicates(replicates)
-        draws = resample_paired(fit, replicates=replicates, seed=seed, threads=threads)
-        every = build_from_draws(fit.parameters, draws, level=level, kind=kind)
-        plain = build_from_draws(fit.strengths, draws[:, :size], level=level, kind=kind)
+        resampling = _plan(replicates, kind, seed=seed, threads=threads, progress=progress)
+        found = resample_paired(fit, resampling)
+        errors = np.sqrt(fit.covariance().diagonal())
+        every = build_from_replicates(fit.parameters, errors, found, level=level)
+        plain = build_from_replicates(
+            fit.strengths, errors[:size], found.select(slice(size)), level=level
+        )
     wins = fit.rows.wins()
     widened = _widen(plain, fit, wins + wins.T, fit.rows.ties())
     return PairedIntervals(widened, lower=every.lower, upper=every.upper)
@@ -190,21 +192,30 @@ def build_from_covariance(
     )
 
 
-def build_from_draws(
-    estimate: Floats, draws: Floats, *, level: float = 0.95, kind: BootstrapKind = "percentile"
+def build_from_replicates(
+    estimate: Floats, errors: Floats, replicates: Replicates, *, level: float = 0.95
 ) -> Intervals:
-    """Intervals from replicates of shape (replicates, parameters)."""
+    """Percentile intervals, or studentised ones where the replicates have their own errors.
+
+    Args:
+        estimate: What was resampled, shape (parameters,).
+        errors: Its standard errors, found as those of the replicates.
+        replicates: The parameters refitted.
+        level: Confidence level.
+    """
     _check_level(level)
-    if kind not in ("percentile", "pivot"):
-        raise RankingError(f"kind must be 'percentile' or 'pivot', not {kind!r}")
+    draws = replicates.estimates
     covariance = np.atleast_2d(np.cov(draws, rowvar=False))
     error = np.sqrt(covariance.diagonal())
-    tail = (1.0 - level) / 2
+    tails = [(1.0 - level) / 2, (1.0 + level) / 2]
     # The k-th of n replicates stands for k / (n + 1): without the 1, a few hundred
     # replicates cover half a per cent too little.
-    lower, upper = np.quantile(draws, [tail, 1.0 - tail], axis=0, method="weibull")
-    if kind == "pivot":
-        lower, upper = 2 * estimate - upper, 2 * estimate - lower
+    if replicates.errors is None:
+        lower, upper = np.quantile(draws, tails, axis=0, method="weibull")
+    else:
+        studentised = (draws - estimate) / replicates.errors
+        low, high = np.quantile(studentised, tails, axis=0, method="weibull")
+        lower, upper = estimate - high * errors, estimate - low * errors
     multiplier = _quantile_of_maximum(np.abs(draws - draws.mean(axis=0)), error, level)
     return Intervals(
         lower=lower,
@@ -238,9 +249,25 @@ def _check_level(level: float) -> None:
         raise RankingError(f"level must lie between 0 and 1, not {level!r}")
 
 
-def _check_replicates(replicates: int) -> None:
+def _plan(
+    replicates: int,
+    kind: BootstrapKind,
+    *,
+    seed: int,
+    threads: int | None,
+    progress: Progress | None,
+) -> Resampling:
     if replicates < 2:
         raise RankingError(f"a bootstrap needs at least 2 replicates, not {replicates}")
+    if kind not in ("percentile", "pivot"):
+        raise RankingError(f"kind must be 'percentile' or 'pivot', not {kind!r}")
+    return Resampling(
+        replicates=replicates,
+        seed=seed,
+        errors=kind == "pivot",
+        threads=threads,
+        progress=progress,
+    )
 
 
 def _quantile_of_maximum(deviation: Floats, error: Floats, level: float) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from ranking.bradley_terry import DEFAULT_PRIOR, BothBad, BradleyTerryFit, fit_bradley_terry
-from ranking.comparisons import Comparisons
+from ranking.comparisons import BOTH_BAD, Comparisons
 from ranking.errors import RankingError
 from ranking.intervals import (
     BootstrapKind,
@@ -31,6 +33,7 @@ from ranking.threads import one_blas_thread
 from ranking.weights import Weighting, apply_weighting
 
 if TYPE_CHECKING:
+    from ranking.bootstrap import Progress
     from ranking.likelihoods import TieModel
     from ranking.votes import Votes
 
@@ -65,7 +68,8 @@ class Leaderboard:
             both-bad left out; None where the two never met.
         coefficients: Of covariates and tie parameter, log-odds; empty for plain strengths.
         method: Everything needed to compute it again from the same votes.
-        diagnostics: Islands, provisional models, votes a pair, side and tie rates.
+        diagnostics: Islands, provisional models, votes a pair, side and tie rates, voters and
+            whether they were ignored.
     """
 
     entries: tuple[Entry, ...]
@@ -184,6 +188,7 @@ def compute_leaderboard(
     seed: int = 0,
     anchor: tuple[str, float] | None = None,
     threads: int | None = None,
+    progress: Progress | None = None,
 ) -> Leaderboard:
     """Fit, intervals, ranks and counts of one set of votes.
 
@@ -192,21 +197,23 @@ def compute_leaderboard(
         model: How ties are read: halves, Davidson's or Rao and Kupper's model.
         interval: "bootstrap" or "sandwich".
         replicates: Of the bootstrap.
-        bootstrap: "percentile" or "pivot".
+        bootstrap: "percentile", or "pivot" for a studentised one (bootstrap-t).
         cluster: Sum or resample by voter: votes of one person are not independent.
         covariates: Adjust strengths for the votes' covariates (style, home side).
         weights: "given" (those of the votes, if any), "uniform", or "design" (inverse draw
             probability: strengths as if every pair had been drawn alike).
         level: Confidence level of every interval.
         prior: Standard deviation of the Gaussian prior (log-odds); None for none.
-        both_bad: "tie" counts both-bad votes as ties, "drop" leaves them out of strengths.
+        both_bad: "tie" counts both-bad votes as ties; "keep" makes them an outcome of its own,
+            counted but without a say in the strengths; "drop" takes them for not cast.
         seed: The same seed gives the same board.
         anchor: A model and the score to show it at. It shifts what is shown, not the
             intervals, which remain those of the centred strengths.
         threads: Threads of the bootstrap; all cores by default.
+        progress: Called with the replicates done and their total as they come in.
 
     Raises:
-        RankingError: An option is unusable, or the anchor is not among the models.
+        RankingError: An option is unusable, no vote is left, or the anchor is not among the models.
         NoMaximum: Without a prior, the votes do not tie all models together.
     """
     settings = Settings(
@@ -214,35 +221,63 @@ def compute_leaderboard(
         cluster=cluster, covariates=covariates, weights=weights, level=level, prior=prior,
         both_bad=both_bad, seed=seed, anchor=anchor,
     )  # fmt: skip
+    noted: dict[str, Any] = {"both_bad_dropped": 0}
+    if both_bad == "drop":
+        votes, noted["both_bad_dropped"] = _drop_both_bad(votes)
     if isinstance(votes, Comparisons):
         settings.check_counts()
         counts = votes
     else:
         votes = apply_weighting(votes, weights)
         counts = votes.count()
+        noted |= _describe_voters(votes, cluster=cluster)
     weighted = not isinstance(votes, Comparisons) and votes.weight is not None
     if model == "bradley-terry" and not (cluster or covariates or weighted):
         fit = fit_bradley_terry(counts, prior=prior, both_bad=both_bad)
-        spread = _spread_counts(counts, fit, settings, threads)
-        return _assemble(counts, fit, spread, settings)
+        spread = _spread_counts(counts, fit, settings, threads=threads, progress=progress)
+        return _assemble(counts, fit, spread, settings, noted=noted)
     rows = _make_rows(votes, settings)
     paired = fit_paired(rows, tie_model=_TIE_MODELS[model], prior=prior)
     both = paired_intervals(
         paired, replicates=replicates if settings.resampled else None, level=level,
-        kind=bootstrap, seed=seed, threads=threads,
+        kind=bootstrap, seed=seed, threads=threads, progress=progress,
     )  # fmt: skip
     coefficients = _list_coefficients(paired, both)
-    return _assemble(counts, paired, both.strengths, settings, coefficients=coefficients)
+    return _assemble(
+        counts, paired, both.strengths, settings, noted=noted, coefficients=coefficients
+    )
+
+
+def _drop_both_bad(votes: Comparisons | Votes) -> tuple[Comparisons | Votes, int]:
+    """The votes without the both-bad ones, and how many those were."""
+    is_bad = votes.outcome == BOTH_BAD
+    if is_bad.all():
+        raise RankingError("every vote is both-bad: none is left to rank by")
+    dropped = votes.count[is_bad].sum() if isinstance(votes, Comparisons) else is_bad.sum()
+    return votes.select(~is_bad), int(dropped)
+
+
+def _describe_voters(votes: Votes, *, cluster: bool) -> dict[str, Any]:
+    """How many voted, and whether intervals take several votes of one for independent."""
+    if votes.voter is None:
+        return {}
+    voters = int((np.bincount(votes.voter.codes) > 0).sum())
+    return {"voters": voters, "voters_ignored": not cluster and voters < len(votes)}
 
 
 def _spread_counts(
-    counts: Comparisons, fit: BradleyTerryFit, settings: Settings, threads: int | None
+    counts: Comparisons,
+    fit: BradleyTerryFit,
+    settings: Settings,
+    *,
+    threads: int | None,
+    progress: Progress | None,
 ) -> Intervals:
     if settings.resampled:
         return bootstrap_intervals(
             counts, fit, replicates=settings.replicates, level=settings.level,
             kind=settings.bootstrap, both_bad=settings.both_bad, seed=settings.seed,
-            threads=threads,
+            threads=threads, progress=progress,
         )  # fmt: skip
     return sandwich_intervals(
         counts, fit, level=settings.level, both_bad=settings.both_bad, seed=settings.seed
@@ -275,10 +310,16 @@ def _assemble(
     spread: Intervals,
     settings: Settings,
     *,
+    noted: dict[str, Any],
     coefficients: tuple[Coefficient, ...] = (),
 ) -> Leaderboard:
     order = order_models(fit)
     lines = build_entries(counts, fit, spread, centre=_find_centre(fit, settings.anchor))
+    diagnostics = {**diagnose(counts, fit, spread), **noted}
+    if settings.both_bad == "drop":
+        # Nobody knows the rate of what is taken for not cast.
+        lines = [replace(line, both_bad_rate=None) for line in lines]
+        diagnostics["both_bad_rate"] = None
     battles, rates = build_pair_tables(counts, order)
     return Leaderboard(
         entries=tuple(lines[i] for i in order),
@@ -286,7 +327,7 @@ def _assemble(
         win_rates=rates,
         coefficients=coefficients,
         method={**settings.describe(), "simultaneous_multiplier": spread.multiplier},
-        diagnostics=diagnose(counts, fit, spread),
+        diagnostics=diagnostics,
     )
 
 

@@ -50,7 +50,7 @@ class Entry:
         ties: Battles tied, both-bad not among them.
         both_bad: Battles in which both answers were called bad.
         win_rate: (wins + ½ ties) / battles without both-bad; None without such battles.
-        both_bad_rate: both_bad / votes; None without votes.
+        both_bad_rate: both_bad / votes; None without votes, or where both-bad are dropped.
         standard_error: Of the score, points.
         provisional: True where only the prior keeps the strength finite.
         island: Number of the island; models of different islands are never ordered.
@@ -170,7 +170,9 @@ def diagnose(
     )
     return {
         "votes": votes,
-        "effective_votes": votes if isinstance(fit, BradleyTerryFit) else fit.rows.effective_votes,
+        "effective_votes": round(fit.pairs.total)
+        if isinstance(fit, BradleyTerryFit)
+        else fit.rows.effective_votes,
         "models": len(fit.models),
         "islands": int(fit.components.weak.max()) + 1,
         "strong_components": int(fit.components.strong.max()) + 1,

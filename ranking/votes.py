@@ -227,7 +227,7 @@ class Votes:
         """Distinct battles for `fit_paired`; votes that are alike in every respect merge.
 
         Args:
-            both_bad: "tie" counts both-bad votes as ties, "drop" leaves them out.
+            both_bad: "tie" counts both-bad votes as ties, "keep" and "drop" leave them out.
             cluster: Keep the voters apart, as clusters.
             covariates: Keep the covariates.
 

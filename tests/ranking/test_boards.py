@@ -75,3 +75,31 @@ def test_boards_with_and_without_style_in_one_call() -> None:
     assert overall.board == compute_leaderboard(styled, interval="sandwich")
     assert overall.adjusted == compute_leaderboard(styled, interval="sandwich", covariates=True)
     assert Board.from_dict(json.loads(json.dumps(overall.to_dict()))) == overall
+
+
+def test_the_replicates_of_all_boards_are_told_together(votes: Votes) -> None:
+    told: list[tuple[int, int]] = []
+    boards = compute_boards(
+        votes,
+        by=["category"],
+        replicates=40,
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert sum(board.board is not None for board in boards) == 4
+    assert told == [
+        (done, 160) for board in range(4) for done in (40 * board + 32, 40 * board + 40)
+    ]
+
+
+def test_a_part_of_dropped_votes_has_no_board(votes: Votes) -> None:
+    labels = votes.groups["category"]
+    code = labels.codes == labels.names.index("code")
+    outcome = np.where(code & (np.arange(3_000) % 50 > 0), np.int8(3), votes.outcome)
+    boards = compute_boards(
+        replace(votes, outcome=outcome), by=["category"], interval="sandwich", both_bad="drop"
+    )
+    left = {board.label: (board.votes, board.board is None) for board in boards}
+    assert left["code"] == (int((code & (np.arange(3_000) % 50 == 0)).sum()), True)
+    overall = boards[0].board
+    assert overall is not None
+    assert overall.diagnostics["votes"] == boards[0].votes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pytest
@@ -22,14 +22,24 @@ from ranking import (
     paired_intervals,
     sandwich_intervals,
 )
-from ranking.bootstrap import ChordSolver
-from ranking.bradley_terry import PairCounts, maximise
+from ranking.bootstrap import fold_sides
+from ranking.bradley_terry import (
+    PairCounts,
+    hessian,
+    invert_centred,
+    maximise,
+    win_probabilities,
+)
+from ranking.chord import ChordSolver
+from ranking.intervals import BootstrapKind
 from ranking.likelihoods import evaluate, predict_outcomes
+from ranking.sampling import MultinomialSampler
 from ranking.simulate import draw_strengths, simulate_votes, skew_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ranking.bradley_terry import BothBad
     from ranking.likelihoods import TieModel
 
     Floats = NDArray[np.float64]
@@ -94,10 +104,10 @@ def test_counts_agree_with_logistic_regression_row_by_row(arena: Votes) -> None:
     assert fit.strengths == pytest.approx(regression.coef_[0], abs=1e-6)
 
 
-@pytest.mark.parametrize("both_bad", ["tie", "drop"])
-def test_the_fast_path_agrees_with_the_general_one(arena: Votes, both_bad: str) -> None:
-    fast = fit_bradley_terry(arena.count(), both_bad=both_bad)  # type: ignore[arg-type]
-    rows = Rows.from_comparisons(arena.count(), both_bad=both_bad)  # type: ignore[arg-type]
+@pytest.mark.parametrize("both_bad", ["tie", "keep", "drop"])
+def test_the_fast_path_agrees_with_the_general_one(arena: Votes, both_bad: BothBad) -> None:
+    fast = fit_bradley_terry(arena.count(), both_bad=both_bad)
+    rows = Rows.from_comparisons(arena.count(), both_bad=both_bad)
     general = fit_paired(rows)
     assert fast.strengths == pytest.approx(general.strengths, abs=1e-9)
     assert fast.log_likelihood == pytest.approx(general.log_likelihood, rel=1e-12)
@@ -192,18 +202,56 @@ def test_the_fast_intervals_agree_with_the_general_ones(arena: Votes) -> None:
     assert sandwich_intervals(counts, fit).covariance == pytest.approx(
         paired_intervals(general).strengths.covariance, abs=1e-9
     )
-    fast = bootstrap_intervals(counts, fit, replicates=64)
-    slow = paired_intervals(general, replicates=64)
-    assert fast.lower == pytest.approx(slow.strengths.lower, abs=1e-7)
+    for kind in get_args(BootstrapKind):
+        fast = bootstrap_intervals(counts, fit, replicates=64, kind=kind)
+        slow = paired_intervals(general, replicates=64, kind=kind)
+        assert fast.lower == pytest.approx(slow.strengths.lower, abs=1e-7)
+        assert fast.upper == pytest.approx(slow.strengths.upper, abs=1e-7)
 
 
-def test_pivot_intervals_mirror_the_percentiles(arena: Votes) -> None:
+def test_pivot_intervals_are_quantiles_of_studentised_replicates(arena: Votes) -> None:
     counts = arena.count()
     fit = fit_bradley_terry(counts)
-    plain = bootstrap_intervals(counts, fit, replicates=100)
-    pivot = bootstrap_intervals(counts, fit, replicates=100, kind="pivot")
-    assert pivot.lower == pytest.approx(2 * fit.strengths - plain.upper)
-    assert pivot.upper == pytest.approx(2 * fit.strengths - plain.lower)
+    solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
+    rows = fold_sides(Rows.from_comparisons(counts))
+    stream = np.random.SeedSequence(5).spawn(1)[0]
+    drawn = MultinomialSampler(rows.count.astype(np.int64)).draw(30, np.random.default_rng(stream))
+    deviations = []
+    for count in drawn:
+        wins = replace(rows, count=count.astype(float)).wins()
+        own = solver.solve(wins[None])[0]
+        curve = hessian(wins + wins.T, win_probabilities(own), fit.precision)
+        error = np.sqrt(np.diag(invert_centred(curve, precision=fit.precision)))
+        deviations.append((own - fit.strengths) / error)
+    low, high = np.quantile(deviations, [0.1, 0.9], axis=0, method="weibull")
+    error = np.sqrt(fit.covariance().diagonal())
+    pivot = bootstrap_intervals(counts, fit, replicates=30, kind="pivot", level=0.8, seed=5)
+    assert pivot.lower == pytest.approx(fit.strengths - high * error, abs=1e-9)
+    assert pivot.upper == pytest.approx(fit.strengths - low * error, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["half", "davidson", "rao-kupper"])
+def test_a_studentised_interval_of_every_parameter(arena: Votes, kind: TieModel) -> None:
+    for rows in (arena.to_rows(), arena.to_rows(cluster=True, covariates=False)):
+        fit = fit_paired(rows, tie_model=kind)
+        sandwich = paired_intervals(fit)
+        pivot = paired_intervals(fit, replicates=300, kind="pivot")
+        ratio = (pivot.upper - pivot.lower) / (sandwich.upper - sandwich.lower)
+        assert ratio == pytest.approx(np.ones(len(ratio)), abs=0.3)
+        middle = (pivot.lower + pivot.upper) / 2
+        assert middle == pytest.approx(fit.parameters, abs=0.12)
+
+
+def test_replicates_are_told_as_they_are_done(arena: Votes) -> None:
+    told: list[tuple[int, int]] = []
+    counts = arena.count()
+    fit = fit_bradley_terry(counts)
+    for threads in (1, 2):
+        bootstrap_intervals(
+            counts, fit, replicates=70, threads=threads,
+            progress=lambda done, total: told.append((done, total)),
+        )  # fmt: skip
+    assert told == 2 * [(32, 70), (64, 70), (70, 70)]
 
 
 def test_weights_are_repetitions_for_the_estimate(arena: Votes) -> None:

@@ -1,10 +1,13 @@
 import json
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ranking import (
     Comparisons,
+    Group,
     InvalidVote,
     Leaderboard,
     NoMaximum,
@@ -16,6 +19,7 @@ from ranking import (
 )
 from ranking.plots import plot_battle_counts, plot_intervals, plot_win_rates
 from ranking.ranks import find_indistinct_groups
+from ranking.simulate import draw_strengths, simulate_votes
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +108,61 @@ def test_without_a_prior_separable_votes_have_no_maximum() -> None:
         fit_bradley_terry(islands, prior=None)
 
 
-def test_both_bad_votes_can_be_left_out_of_the_strengths(arena: Comparisons) -> None:
+def test_both_bad_votes_are_ties_or_an_outcome_of_their_own_or_not_cast(
+    arena: Comparisons,
+) -> None:
+    tied = compute_leaderboard(arena, interval="sandwich")
+    kept = compute_leaderboard(arena, interval="sandwich", both_bad="keep")
     dropped = compute_leaderboard(arena, interval="sandwich", both_bad="drop")
     without = compute_leaderboard(arena.select(arena.outcome != 3), interval="sandwich")
-    for left, right in zip(dropped.entries, without.entries, strict=True):
-        assert left.strength == pytest.approx(right.strength, abs=1e-9)
-        assert left.both_bad > right.both_bad == 0
-    with pytest.raises(RankingError, match="both_bad"):
-        compute_leaderboard(arena, both_bad="half")  # type: ignore[arg-type] # on purpose
+    bad = int(arena.count[arena.outcome == 3].sum())
+    assert kept.models == dropped.models == without.models
+    for counted, left, right in zip(kept.entries, dropped.entries, without.entries, strict=True):
+        assert counted.strength == left.strength == right.strength
+        assert counted.lower == left.lower == right.lower
+        same = tied.entry(counted.model)
+        assert counted.strength != same.strength
+        assert (counted.votes, counted.both_bad) == (same.votes, same.both_bad)
+        assert counted.both_bad_rate == same.both_bad_rate
+        assert left.votes == counted.votes - counted.both_bad
+        assert left.both_bad == 0
+        assert left.both_bad_rate is None
+    assert kept.battles == tied.battles
+    assert dropped.battles == without.battles
+    assert kept.diagnostics["votes"] == kept.diagnostics["effective_votes"] + bad
+    assert kept.diagnostics["both_bad_rate"] == tied.diagnostics["both_bad_rate"]
+    assert dropped.diagnostics["votes"] == dropped.diagnostics["effective_votes"]
+    assert dropped.diagnostics["both_bad_dropped"] == bad
+    assert dropped.diagnostics["both_bad_rate"] is None
+
+
+def test_an_arena_of_nothing_but_bad_answers() -> None:
+    votes = Comparisons.from_counts(["x"], ["y"], ["both_bad"], [5])
+    kept = compute_leaderboard(votes, both_bad="keep", replicates=20)
+    assert [entry.both_bad_rate for entry in kept.entries] == [1.0, 1.0]
+    assert all(entry.provisional for entry in kept.entries)
+    pivot = compute_leaderboard(votes, both_bad="keep", replicates=20, bootstrap="pivot")
+    assert pivot.entries == kept.entries
+    with pytest.raises(RankingError, match="every vote is both-bad"):
+        compute_leaderboard(votes, both_bad="drop")
+
+
+def test_an_unknown_way_to_take_both_bad_votes(arena: Comparisons) -> None:
+    options: dict[str, Any] = {"both_bad": "half"}
+    with pytest.raises(RankingError, match=r"both_bad must be one of .* not 'half'"):
+        compute_leaderboard(arena, **options)
+
+
+def test_ignored_voters_are_told() -> None:
+    votes = simulate_votes(draw_strengths(4, seed=1), 200, seed=2, voters=10)
+    ignored = compute_leaderboard(votes, interval="sandwich").diagnostics
+    assert (ignored["voters"], ignored["voters_ignored"]) == (10, True)
+    heeded = compute_leaderboard(votes, interval="sandwich", cluster=True).diagnostics
+    assert (heeded["voters"], heeded["voters_ignored"]) == (10, False)
+    one_each = replace(votes, voter=Group.from_column([f"v{i}" for i in range(200)]))
+    alone = compute_leaderboard(one_each, interval="sandwich").diagnostics
+    assert (alone["voters"], alone["voters_ignored"]) == (200, False)
+    assert "voters" not in compute_leaderboard(votes.count(), interval="sandwich").diagnostics
 
 
 def test_pictures_show_every_model(arena: Comparisons) -> None:
