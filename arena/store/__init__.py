@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING
 
 from arena.store.battle_records import BattleRecords
 from arena.store.engine import StoreError, open_engine
+from arena.store.expert_assignments import (
+    Assignment,
+    ExpertAssignments,
+    LongRow,
+    NameTaken,
+    Share,
+)
+from arena.store.expert_records import ExpertRecords, Judged
 from arena.store.judgings import Judge, Judgings
 from arena.store.snapshots import Snapshot, Snapshots
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
@@ -18,11 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Assignment",
     "Detail",
     "DetailedCount",
+    "ExpertAssignments",
+    "ExpertRecords",
     "Judge",
+    "Judged",
     "Judgings",
+    "LongRow",
+    "NameTaken",
     "OutcomeCount",
+    "Share",
     "Snapshot",
     "Snapshots",
     "Store",
@@ -45,6 +60,8 @@ class Store:
     snapshots: Snapshots
     workers: Workers
     judgings: Judgings
+    experts: ExpertRecords
+    assignments: ExpertAssignments
 
     def close(self) -> None:
         """Closes all connections."""
@@ -66,4 +83,6 @@ def open_store(url: str) -> Store:
         snapshots=Snapshots(engine),
         workers=Workers(engine),
         judgings=Judgings(engine),
+        experts=ExpertRecords(engine),
+        assignments=ExpertAssignments(engine),
     )

@@ -1,0 +1,335 @@
+"""What experts are given to judge, and what became of it beside the crowd's votes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import func, insert, literal, null, select, true
+from sqlalchemy.exc import IntegrityError
+
+from arena.battles import BattleStatus, Outcome, VoterKind, names_itself
+from arena.expert_sampling import Candidate
+from arena.store.battle_records import load_battle
+from arena.store.engine import begin_write
+from arena.store.expert_records import standing
+from arena.store.expert_tables import (
+    assignment_items,
+    assignment_tasks,
+    assignments,
+    experts,
+    judgements,
+)
+from arena.store.judge_tables import judge_calls, judges
+from arena.store.tables import battles, turns, voters, votes
+from arena.store.vote_counts import joined_votes, votes_that_count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Join
+    from sqlalchemy.engine import Engine
+
+    from arena.expert_sampling import PlannedTask
+
+
+class NameTaken(Exception):
+    """There is an assignment of that name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """Battles given to experts.
+
+    Attributes:
+        id: its number.
+        name: unique.
+        plan: how it was drawn.
+        created_at: when.
+        battles: in it.
+    """
+
+    id: int
+    name: str
+    plan: dict[str, Any]
+    created_at: datetime
+    battles: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """One expert's part of an assignment.
+
+    Attributes:
+        assignment: its name.
+        expert: the expert's name.
+        tasks: battles to judge.
+        judged: with an outcome.
+        cannot_judge: without one.
+        seconds: spent on the judgements whose time was measured.
+    """
+
+    assignment: str
+    expert: str
+    tasks: int
+    judged: int
+    cannot_judge: int
+    seconds: float
+
+
+class LongRow(NamedTuple):
+    """One judge's outcome on one battle.
+
+    Attributes:
+        item: the battle.
+        judge: voter id of a crowd voter, name of an expert.
+        kind: `crowd` or `expert`.
+        model_a: on the battle's own left.
+        model_b: on its own right.
+        winner: in that orientation.
+        turn: how many turns were judged.
+        category: of the first prompt.
+        seconds: spent on it.
+        arm: `blind`, `shown` or `planted`; nothing for the crowd, who saw no verdict.
+        shown: the verdict shown, in the battle's orientation.
+        reasons: what decided it, separated by blanks.
+        comment: in the expert's words.
+    """
+
+    item: str
+    judge: str
+    kind: str
+    model_a: str
+    model_b: str
+    winner: str
+    turn: int
+    category: str | None
+    seconds: float | None
+    arm: str | None
+    shown: str | None
+    reasons: str
+    comment: str
+
+
+class ExpertAssignments:
+    """The record of assignments."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def candidates(self, *, pair: tuple[str, str] | None = None) -> list[Candidate]:
+        """The battles that may be given to experts, in a fixed order.
+
+        Both answers are complete and name no model of theirs, and the battle has a vote that
+        counts or is one of a prompt set. A battle is given away once: who has seen it in one
+        assignment would not come to it afresh in another.
+
+        Args:
+            pair: only battles of these two models, on whichever side.
+        """
+        where = [~battles.c.id.in_(select(assignment_items.c.battle_id))]
+        if pair is not None:
+            where += [battles.c.model_a.in_(pair), battles.c.model_b.in_(pair)]
+        columns = (battles.c.id, battles.c.model_a, battles.c.model_b, battles.c.category)
+        voted = (
+            select(*columns, votes.c.outcome)
+            .select_from(joined_votes())
+            .where(votes_that_count(), battles.c.status == BattleStatus.VOTED, *where)
+            .order_by(battles.c.id)
+        )
+        generated = (
+            select(*columns, null())
+            .select_from(battles.join(voters, battles.c.voter_id == voters.c.id))
+            .where(
+                voters.c.kind == VoterKind.PROGRAM, battles.c.status == BattleStatus.READY, *where
+            )
+            .order_by(battles.c.id)
+        )
+        with self._engine.connect() as connection:
+            # A vote on a battle whose answers name their models does not count.
+            found = [_candidate(*row) for row in connection.execute(voted)]
+            unvoted = connection.execute(generated).all()
+            found += [
+                _candidate(*row)
+                for row in unvoted
+                if not names_itself(load_battle(connection, row[0]))
+            ]
+        return found
+
+    def verdicts(self, judge: str) -> dict[str, Outcome]:
+        """A judge's verdict on each battle, by its id and in its orientation.
+
+        The verdict is that on the last turn, and on the whole conversation therefore; where
+        the two orders differ it is a tie. A battle without both is left out.
+
+        Args:
+            judge: the judge's name.
+        """
+        last = select(func.max(turns.c.turn)).where(turns.c.battle_id == judge_calls.c.battle_id)
+        query = (
+            select(judge_calls.c.battle_id, judge_calls.c.verdict)
+            .join(judges, judge_calls.c.voter_id == judges.c.voter_id)
+            .where(
+                judges.c.name == judge,
+                judge_calls.c.verdict.is_not(None),
+                judge_calls.c.turn == last.scalar_subquery(),
+            )
+        )
+        said: defaultdict[str, list[Outcome]] = defaultdict(list)
+        with self._engine.connect() as connection:
+            for battle_id, verdict in connection.execute(query):
+                said[battle_id].append(Outcome(verdict))
+        both = {battle_id: orders for battle_id, orders in said.items() if len(orders) == 2}
+        return {
+            battle_id: orders[0] if orders[0] is orders[1] else Outcome.TIE
+            for battle_id, orders in both.items()
+        }
+
+    def create(
+        self,
+        name: str,
+        *,
+        plan: dict[str, Any],
+        items: Sequence[Candidate],
+        tasks: Sequence[PlannedTask],
+    ) -> None:
+        """Freezes battles into an assignment.
+
+        Args:
+            name: unique.
+            plan: how it was drawn, as JSON types.
+            items: the battles.
+            tasks: who judges which.
+
+        Raises:
+            NameTaken: there is an assignment of that name.
+        """
+        try:
+            with begin_write(self._engine) as connection:
+                values = {"name": name, "plan": plan, "created_at": datetime.now(UTC)}
+                assignment_id = connection.scalar(
+                    insert(assignments).values(values).returning(assignments.c.id)
+                )
+                ids = {}
+                for position, item in enumerate(items):
+                    values = {"battle_id": item.battle_id, "position": position}
+                    ids[item.battle_id] = connection.scalar(
+                        insert(assignment_items)
+                        .values(assignment_id=assignment_id, **values)
+                        .returning(assignment_items.c.id)
+                    )
+                connection.execute(insert(assignment_tasks), [_task(task, ids) for task in tasks])
+        except IntegrityError:
+            raise NameTaken(name) from None
+
+    def all(self) -> list[Assignment]:
+        """Every assignment, the first one first."""
+        query = (
+            select(assignments, func.count(assignment_items.c.id).label("battles"))
+            .outerjoin(assignment_items)
+            .group_by(assignments.c.id)
+            .order_by(assignments.c.id)
+        )
+        with self._engine.connect() as connection:
+            return [Assignment(**row) for row in connection.execute(query).mappings()]
+
+    def shares(self) -> list[Share]:
+        """How far every expert is with each assignment they have a part in."""
+        query = (
+            select(
+                assignments.c.name.label("assignment"),
+                experts.c.name.label("expert"),
+                func.count().label("tasks"),
+                func.count(judgements.c.outcome).label("judged"),
+                func.count(judgements.c.cannot_judge).label("cannot_judge"),
+                func.coalesce(func.sum(judgements.c.seconds), 0.0).label("seconds"),
+            )
+            .select_from(_tasks().outerjoin(judgements, standing()))
+            .group_by(assignments.c.id, experts.c.name)
+            .order_by(assignments.c.id, experts.c.name)
+        )
+        with self._engine.connect() as connection:
+            return [Share(**row) for row in connection.execute(query).mappings()]
+
+    def long_rows(self, assignment: str | None = None) -> list[LongRow]:
+        """The crowd's votes that count and the experts' judgements on the same battles.
+
+        Battles in the order of the assignments; on each, the crowd first. Tasks that could not
+        be judged have no outcome and are not among them.
+
+        Args:
+            assignment: only battles of this one; those of all by default.
+        """
+        where = [true()] if assignment is None else [assignments.c.name == assignment]
+        crowd = (
+            select(
+                *_PLACE, battles.c.id, votes.c.voter_id, literal(VoterKind.CROWD.value),
+                battles.c.model_a, battles.c.model_b, votes.c.outcome, _TURNS, battles.c.category,
+                null(), null(), null(), null(), literal(""),
+            )
+            .select_from(
+                joined_votes()
+                .join(assignment_items, assignment_items.c.battle_id == battles.c.id)
+                .join(assignments)
+            )
+            .where(votes_that_count(), *where)
+        )  # fmt: skip
+        judged = (
+            select(
+                *_PLACE, battles.c.id, experts.c.name, literal(VoterKind.EXPERT.value),
+                battles.c.model_a, battles.c.model_b, judgements.c.outcome, _TURNS,
+                battles.c.category, judgements.c.seconds, assignment_tasks.c.arm,
+                assignment_tasks.c.shown_outcome, judgements.c.reasons, judgements.c.comment,
+            )
+            .select_from(
+                _tasks()
+                .join(battles, assignment_items.c.battle_id == battles.c.id)
+                .join(judgements, standing())
+            )
+            .where(judgements.c.outcome.is_not(None), *where)
+        )  # fmt: skip
+        with self._engine.connect() as connection:
+            placed = [
+                (assignment_id, position, LongRow(*row))
+                for query in (crowd, judged)
+                for assignment_id, position, *row in connection.execute(query)
+            ]
+        placed.sort(key=lambda one: (*one[:2], one[2].kind, one[2].judge))
+        return [row._replace(reasons=" ".join(row.reasons or ())) for _, _, row in placed]
+
+
+_PLACE = (assignments.c.id, assignment_items.c.position)
+_TURNS = (
+    select(func.count())
+    .select_from(turns)
+    .where(turns.c.battle_id == battles.c.id)
+    .correlate(battles)
+    .scalar_subquery()
+)
+
+
+def _tasks() -> Join:
+    return (
+        assignment_tasks.join(assignment_items)
+        .join(assignments)
+        .join(experts, assignment_tasks.c.voter_id == experts.c.voter_id)
+    )
+
+
+def _candidate(
+    battle_id: str, model_a: str, model_b: str, category: str | None, outcome: str | None
+) -> Candidate:
+    return Candidate(
+        battle_id=battle_id,
+        model_a=model_a,
+        model_b=model_b,
+        category=category,
+        outcome=None if outcome is None else Outcome(outcome),
+    )
+
+
+def _task(task: PlannedTask, item_ids: Mapping[str, int]) -> dict[str, object]:
+    values = asdict(task)
+    return {"item_id": item_ids[values.pop("battle_id")], **values}

@@ -1,0 +1,307 @@
+"""Experts, their tasks and their judgements on record. Every change is one transaction."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sqlalchemy import and_, case, func, insert, literal, select, update
+from sqlalchemy.exc import IntegrityError
+
+from arena.battles import Outcome, VoterKind
+from arena.experts import (
+    AlreadyJudged,
+    Answer,
+    Arm,
+    CannotJudge,
+    Expert,
+    NothingToUndo,
+    Progress,
+    Reason,
+    Task,
+    UnknownTask,
+    bound_seconds,
+    turn_round,
+)
+from arena.store.battle_records import load_battle
+from arena.store.engine import begin_write
+from arena.store.expert_tables import assignment_items, assignment_tasks, experts, judgements
+from arena.store.tables import turns, voters
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Join, RowMapping, Select
+    from sqlalchemy.engine import Engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A task with the judgement that stands, sides as the expert saw them.
+
+    Attributes:
+        prompt: the first of the battle.
+        arm: what was shown of a judge's verdict.
+        shown_outcome: the verdict shown.
+        answer: what the expert said.
+    """
+
+    prompt: str
+    arm: Arm
+    shown_outcome: Outcome | None
+    answer: Answer
+
+
+class ExpertRecords:
+    """The record of experts."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def invite(self, name: str, *, expires_at: datetime) -> Expert:
+        """Lets somebody in, or in again; an earlier link of theirs works no longer.
+
+        Args:
+            name: what the maintainer calls them.
+            expires_at: until when the link works.
+        """
+        link_id = secrets.token_urlsafe(16)
+        link = {"link_id": link_id, "expires_at": expires_at, "revoked_at": None}
+        with begin_write(self._engine) as connection:
+            where = experts.c.name == name
+            if connection.execute(update(experts).where(where).values(link)).rowcount == 0:
+                voter_id, now = secrets.token_urlsafe(16), _now()
+                voter = {"id": voter_id, "kind": VoterKind.EXPERT, "created_at": now}
+                connection.execute(insert(voters).values(voter))
+                values = {"voter_id": voter_id, "name": name, "created_at": now, **link}
+                connection.execute(insert(experts).values(values))
+            return Expert(**connection.execute(select(experts).where(where)).mappings().one())
+
+    def revoke(self, name: str) -> bool:
+        """Takes an expert's link back; whether there is such an expert."""
+        with begin_write(self._engine) as connection:
+            revoked = update(experts).where(experts.c.name == name).values(revoked_at=_now())
+            return connection.execute(revoked).rowcount == 1
+
+    def find(self, voter_id: str) -> Expert | None:
+        """The expert with this voter id."""
+        query = select(experts).where(experts.c.voter_id == voter_id)
+        with self._engine.connect() as connection:
+            row = connection.execute(query).mappings().one_or_none()
+        return None if row is None else Expert(**row)
+
+    def all(self) -> list[Expert]:
+        """Everybody who was ever invited, by name."""
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(experts).order_by(experts.c.name)).mappings()
+            return [Expert(**row) for row in rows]
+
+    def next_task(self, voter_id: str) -> Task | None:
+        """The first task without a judgement, marked as shown; `None` after the last."""
+        query = (
+            _own_tasks(voter_id)
+            .where(judgements.c.id.is_(None))
+            .order_by(assignment_items.c.assignment_id, assignment_tasks.c.position)
+            .limit(1)
+        )
+        with self._engine.connect() as connection:
+            row = connection.execute(query).mappings().one_or_none()
+            if row is None:
+                return None
+            battle = load_battle(connection, row["battle_id"])
+        return Task(
+            id=row["id"],
+            assignment_id=row["assignment_id"],
+            battle=battle,
+            swapped=row["swapped"],
+            arm=Arm(row["arm"]),
+            shown_outcome=_outcome(row["shown_outcome"]),
+            first_shown_at=row["first_shown_at"] or self._mark_shown(row["id"]),
+        )
+
+    def progress(self, voter_id: str) -> list[Progress]:
+        """How far an expert is with each of their assignments, the first one first."""
+        query = (
+            select(
+                assignment_items.c.assignment_id,
+                func.count(),
+                func.count(judgements.c.id),
+                func.max(case((assignment_tasks.c.arm != Arm.BLIND, 1), else_=0)),
+            )
+            .select_from(_tasks_with_judgements())
+            .where(assignment_tasks.c.voter_id == voter_id)
+            .group_by(assignment_items.c.assignment_id)
+            .order_by(assignment_items.c.assignment_id)
+        )
+        with self._engine.connect() as connection:
+            return [
+                Progress(
+                    assignment_id=assignment_id, total=total, done=done, has_arms=bool(has_arms)
+                )
+                for assignment_id, total, done, has_arms in connection.execute(query)
+            ]
+
+    def judge(self, task_id: int, *, voter_id: str, answer: Answer) -> int:
+        """Records a judgement, turned round to the battle's own orientation.
+
+        Args:
+            task_id: what is judged.
+            voter_id: by whom.
+            answer: with the sides as they were shown.
+
+        Returns:
+            The assignment that the task belongs to.
+
+        Raises:
+            UnknownTask: there is none of that id, it is another expert's, or was never shown.
+            AlreadyJudged: another answer was first; it stays as it was.
+        """
+        query = select(assignment_tasks).where(
+            assignment_tasks.c.id == task_id, assignment_tasks.c.voter_id == voter_id
+        )
+        try:
+            with begin_write(self._engine) as connection:
+                task = connection.execute(query).mappings().one_or_none()
+                if task is None or task["first_shown_at"] is None:
+                    raise UnknownTask(task_id)
+                connection.execute(insert(judgements).values(_judgement(task, answer)))
+                item = assignment_items.c.id == task["item_id"]
+                found = select(assignment_items.c.assignment_id).where(item)
+                return int(connection.execute(found).scalar_one())
+        except IntegrityError:
+            raise AlreadyJudged(task_id) from None
+
+    def undo(self, voter_id: str) -> Answer:
+        """Takes an expert's last judgement back; its row stays.
+
+        Returns:
+            What it said, with the sides as they were shown.
+
+        Raises:
+            NothingToUndo: there is none, or the expert was told about its assignment's arms.
+        """
+        last = (
+            _own_judgements(voter_id)
+            .with_only_columns(judgements, assignment_tasks.c.swapped)
+            .add_columns(assignment_items.c.assignment_id)
+            .order_by(judgements.c.id.desc())
+            .limit(1)
+        )
+        progress = {one.assignment_id: one for one in self.progress(voter_id)}
+        with begin_write(self._engine) as connection:
+            row = connection.execute(last).mappings().one_or_none()
+            if row is None or progress[row["assignment_id"]].is_told:
+                raise NothingToUndo(voter_id)
+            connection.execute(
+                update(judgements).where(judgements.c.id == row["id"]).values(retracted_at=_now())
+            )
+        return _answer(row)
+
+    def can_undo(self, voter_id: str) -> bool:
+        """Whether `undo` would find something."""
+        last = (
+            _own_judgements(voter_id)
+            .with_only_columns(assignment_items.c.assignment_id)
+            .order_by(judgements.c.id.desc())
+            .limit(1)
+        )
+        with self._engine.connect() as connection:
+            assignment_id = connection.scalar(last)
+        told = [one.assignment_id for one in self.progress(voter_id) if one.is_told]
+        return assignment_id is not None and assignment_id not in told
+
+    def judged(self, assignment_id: int, *, voter_id: str) -> list[Judged]:
+        """An expert's judgements in an assignment, in the order they saw them."""
+        first = and_(turns.c.battle_id == assignment_items.c.battle_id, turns.c.turn == literal(0))
+        query = (
+            select(
+                turns.c.prompt, assignment_tasks.c.arm, assignment_tasks.c.shown_outcome,
+                assignment_tasks.c.swapped, judgements,
+            )
+            .select_from(_tasks_with_judgements().join(turns, first))
+            .where(
+                assignment_tasks.c.voter_id == voter_id,
+                assignment_items.c.assignment_id == assignment_id,
+                judgements.c.id.is_not(None),
+            )
+            .order_by(assignment_tasks.c.position)
+        )  # fmt: skip
+        with self._engine.connect() as connection:
+            return [_judged(row) for row in connection.execute(query).mappings()]
+
+    def _mark_shown(self, task_id: int) -> datetime:
+        now = _now()
+        unseen = and_(assignment_tasks.c.id == task_id, assignment_tasks.c.first_shown_at.is_(None))
+        with begin_write(self._engine) as connection:
+            connection.execute(update(assignment_tasks).where(unseen).values(first_shown_at=now))
+        return now
+
+
+def standing() -> ColumnElement[bool]:
+    """A task's judgement, unless it was taken back."""
+    return and_(judgements.c.task_id == assignment_tasks.c.id, judgements.c.retracted_at.is_(None))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _tasks_with_judgements() -> Join:
+    """Tasks with their items, and the judgement that stands where there is one."""
+    return assignment_tasks.join(
+        assignment_items, assignment_tasks.c.item_id == assignment_items.c.id
+    ).outerjoin(judgements, standing())
+
+
+def _own_tasks(voter_id: str) -> Select[tuple[object, ...]]:
+    return (
+        select(assignment_tasks, assignment_items.c.assignment_id, assignment_items.c.battle_id)
+        .select_from(_tasks_with_judgements())
+        .where(assignment_tasks.c.voter_id == voter_id)
+    )
+
+
+def _own_judgements(voter_id: str) -> Select[tuple[object, ...]]:
+    return _own_tasks(voter_id).where(judgements.c.id.is_not(None))
+
+
+def _judgement(task: RowMapping, answer: Answer) -> dict[str, object]:
+    """The row of an answer."""
+    now = _now()
+    elapsed = (now - task["first_shown_at"]).total_seconds()
+    outcome = answer.outcome and turn_round(answer.outcome, swapped=task["swapped"])
+    return {
+        "task_id": task["id"],
+        "outcome": outcome,
+        "cannot_judge": answer.cannot_judge,
+        "reasons": list(answer.reasons),
+        "comment": answer.comment,
+        "seconds": bound_seconds(answer.seconds, elapsed=elapsed),
+        "created_at": now,
+    }
+
+
+def _outcome(value: str | None) -> Outcome | None:
+    return None if value is None else Outcome(value)
+
+
+def _answer(row: RowMapping) -> Answer:
+    """A judgement's row, with the sides as they were shown."""
+    outcome, why = _outcome(row["outcome"]), row["cannot_judge"]
+    return Answer(
+        outcome=outcome and turn_round(outcome, swapped=row["swapped"]),
+        cannot_judge=None if why is None else CannotJudge(why),
+        reasons=tuple(Reason(reason) for reason in row["reasons"]),
+        comment=row["comment"],
+        seconds=row["seconds"],
+    )
+
+
+def _judged(row: RowMapping) -> Judged:
+    shown = _outcome(row["shown_outcome"])
+    return Judged(
+        prompt=row["prompt"],
+        arm=Arm(row["arm"]),
+        shown_outcome=shown and turn_round(shown, swapped=row["swapped"]),
+        answer=_answer(row),
+    )
