@@ -15,7 +15,9 @@ from arena.store.expert_assignments import (
     Share,
 )
 from arena.store.expert_records import ExpertRecords, Judged
-from arena.store.judgings import Judge, Judgings
+from arena.store.judge_verdicts import CallRecord, JudgeVerdict, JudgeVerdicts
+from arena.store.judged_battles import JudgedBattles
+from arena.store.judgings import Claim, Judgings, KnownJudge
 from arena.store.snapshots import Snapshot, Snapshots
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
 from arena.store.voted_answers import Answer, VotedAnswers, VotedBattle
@@ -27,13 +29,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Assignment",
+    "CallRecord",
+    "Claim",
     "Detail",
     "DetailedCount",
     "ExpertAssignments",
     "ExpertRecords",
-    "Judge",
+    "JudgeVerdict",
+    "JudgeVerdicts",
     "Judged",
+    "JudgedBattles",
     "Judgings",
+    "KnownJudge",
     "LongRow",
     "NameTaken",
     "OutcomeCount",
@@ -43,6 +50,7 @@ __all__ = [
     "Store",
     "StoreError",
     "Tally",
+    "VoteCounts",
     "VotedBattle",
     "Workers",
     "open_store",
@@ -62,6 +70,8 @@ class Store:
     judgings: Judgings
     experts: ExpertRecords
     assignments: ExpertAssignments
+    judge_verdicts: JudgeVerdicts
+    judged_battles: JudgedBattles
 
     def close(self) -> None:
         """Closes all connections."""
@@ -85,4 +95,6 @@ def open_store(url: str) -> Store:
         judgings=Judgings(engine),
         experts=ExpertRecords(engine),
         assignments=ExpertAssignments(engine),
+        judge_verdicts=JudgeVerdicts(engine),
+        judged_battles=JudgedBattles(engine),
     )

@@ -5,8 +5,6 @@ A verdict of a judge is never a row of `votes`, so it cannot reach the leaderboa
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from sqlalchemy import (
     JSON,
     Boolean,
@@ -23,32 +21,8 @@ from sqlalchemy import (
 )
 
 from arena.battles import Outcome
+from arena.judging.judgements import CallStatus, JudgeMode, Reading
 from arena.store.tables import UtcDateTime, metadata, one_of
-
-
-class JudgeMode(StrEnum):
-    """How a judge is asked."""
-
-    PLAIN = "plain"
-    ANSWER_FIRST = "answer-first"  # it writes an answer of its own before it judges
-    REFERENCE = "reference"  # it is shown a right answer
-
-
-class CallStatus(StrEnum):
-    """Where a question to a judge stands."""
-
-    ASKED = "asked"  # committed before the request; its end is not on record yet
-    ANSWERED = "answered"
-    FAILED = "failed"
-
-
-class Reading(StrEnum):
-    """How a verdict was read from an answer."""
-
-    STRUCTURED = "structured"
-    FALLBACK = "fallback"  # from the marker line
-    UNPARSABLE = "unparsable"
-
 
 judges = Table(
     "judges",

@@ -75,7 +75,7 @@ class Workers:
         with begin_write(self._engine) as connection:
             busy = select(battles.c.worker_id).where(battles.c.worker_id.is_not(None)).distinct()
             others = select(workers).where(workers.c.id.in_(busy), workers.c.id != worker_id)
-            dead = [row["id"] for row in connection.execute(others).mappings() if _is_gone(row)]
+            dead = [row["id"] for row in connection.execute(others).mappings() if is_gone(row)]
             forgotten = and_(
                 battles.c.worker_id == worker_id,
                 battles.c.id.not_in(live),
@@ -95,7 +95,8 @@ class Workers:
             connection.execute(update(workers).where(where).values({column: datetime.now(UTC)}))
 
 
-def _is_gone(row: RowMapping) -> bool:
+def is_gone(row: RowMapping) -> bool:
+    """Whether the worker of this row has stopped or died, as far as can be told from here."""
     if row["stopped_at"] is not None or datetime.now(UTC) - row["heartbeat_at"] > _GONE_AFTER:
         return True
     if row["host"] != socket.gethostname():

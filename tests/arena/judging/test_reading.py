@@ -1,0 +1,115 @@
+"""What a judge wrote is read exactly or not at all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arena.battles import Outcome
+from arena.judging.judgements import Consistency, Reading, combine_orders, turn_round
+from arena.judging.reading import VERDICTS, Verdict, read_verdict
+
+A, B, TIE, BOTH_BAD = Outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ('{"reason": "Right.", "verdict": "A"}', A),
+        ('  {"verdict": "B"}\n', B),
+        ('```json\n{"reason": "", "verdict": "tie"}\n```', TIE),
+        ('```\n{"verdict": "both_bad", "reason": "[[A]]"}\n```', BOTH_BAD),
+        ('{"own_answer": "{\\"verdict\\": \\"A\\"}", "verdict": "B"}', B),
+    ],
+)
+def test_an_object_is_read(text: str, outcome: Outcome) -> None:
+    assert read_verdict(text, swapped=False) == Verdict(outcome, Reading.STRUCTURED)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("The first is right.\n[[A]]", A),
+        ("[[B]]\n\n", B),
+        ("Both are.\n  [[tie]]  \n", TIE),
+        ("[[A]]? No:\n[[both_bad]]", BOTH_BAD),
+        ('{"reason": "cut in the mid\n[[A]]', A),
+    ],
+)
+def test_a_marker_on_the_last_line_is_read(text: str, outcome: Outcome) -> None:
+    assert read_verdict(text, swapped=False) == Verdict(outcome, Reading.FALLBACK)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "A",
+        "Answer A is better.",
+        "verdict: [[A]]",
+        "[[A]]\nor rather\n[[B]]",
+        "[[A]]\nI am sure.",
+        "[[a]]",
+        "[[C]]",
+        "[[A]] [[A]]",
+        '{"verdict": "a"}',
+        '{"verdict": "A", "verdict": "B"}',
+        '{"verdict": ["A"]}',
+        '{"winner": "A"}',
+        '["A"]',
+        '{"reason": "It goes on and on',
+        'Here it is: {"verdict": "A"}',
+        '{"verdict": "A"} {"verdict": "B"}',
+        "[" * 100_000,
+    ],
+)
+def test_anything_else_is_no_verdict(text: str) -> None:
+    for swapped in (False, True):
+        assert read_verdict(text, swapped=swapped) == Verdict(None, Reading.UNPARSABLE)
+
+
+@given(st.sampled_from(list(VERDICTS)), st.text(), st.booleans())
+def test_whatever_the_reason_says_the_verdict_counts(said: str, reason: str, turned: bool) -> None:
+    text = json.dumps({"reason": reason, "verdict": said}, ensure_ascii=False)
+    found = read_verdict(text, swapped=turned)
+    expected = turn_round(VERDICTS[said]) if turned else VERDICTS[said]
+    assert found == Verdict(expected, Reading.STRUCTURED)
+
+
+def test_in_the_other_order_a_verdict_means_the_other_side() -> None:
+    said = [read_verdict(f"[[{name}]]", swapped=True).outcome for name in VERDICTS]
+    assert said == [B, A, TIE, BOTH_BAD]
+
+
+@pytest.mark.parametrize(
+    ("in_order", "swapped", "verdict", "consistency"),
+    [
+        (A, A, A, Consistency.CONSISTENT),
+        (B, B, B, Consistency.CONSISTENT),
+        (TIE, TIE, TIE, Consistency.CONSISTENT),
+        (BOTH_BAD, BOTH_BAD, BOTH_BAD, Consistency.CONSISTENT),
+        # Side A is shown first in order and second when swapped.
+        (A, B, TIE, Consistency.FIRST_BIASED),
+        (B, A, TIE, Consistency.SECOND_BIASED),
+        (A, TIE, TIE, Consistency.MIXED),
+        (BOTH_BAD, B, TIE, Consistency.MIXED),
+        (TIE, BOTH_BAD, TIE, Consistency.MIXED),
+        (None, A, TIE, Consistency.UNPARSABLE),
+        (B, None, TIE, Consistency.UNPARSABLE),
+        (None, None, TIE, Consistency.UNPARSABLE),
+    ],
+)
+def test_two_orders_make_one_verdict(
+    in_order: Outcome | None, swapped: Outcome | None, verdict: Outcome, consistency: Consistency
+) -> None:
+    assert combine_orders(in_order, swapped) == (verdict, consistency)
+
+
+def test_a_judge_that_always_takes_the_first_is_first_biased() -> None:
+    readings = [read_verdict('{"verdict": "A"}', swapped=swapped) for swapped in (False, True)]
+    assert combine_orders(*(reading.outcome for reading in readings)) == (
+        TIE, Consistency.FIRST_BIASED,
+    )  # fmt: skip
