@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from arena.cli.rank_output import Format, Ranking
     from arena.cli.rank_votes import Request, Source
+    from ranking import Board
 
 __all__ = ["EXAMPLES", "rank"]
 
@@ -49,7 +47,9 @@ ModelOption = Annotated[
 ]
 IntervalOption = Annotated[
     Literal["bootstrap", "pivot", "sandwich"],
-    typer.Option(help="Percentiles of a bootstrap, the same mirrored, or the sandwich formula."),
+    typer.Option(
+        help="Percentiles of a bootstrap, its studentised pivot, or the sandwich formula."
+    ),
 ]
 BootstrapOption = Annotated[int, typer.Option("--bootstrap", min=2, help="Replicates of it.")]
 LevelOption = Annotated[float, typer.Option(help="Confidence level, between 0 and 1.")]
@@ -99,7 +99,11 @@ UntilOption = Annotated[
     str | None, typer.Option(metavar="TIME", help="No vote at this time (UTC) or after it.")
 ]
 BothBadOption = Annotated[
-    Literal["tie", "drop"], typer.Option(help="Count both-bad votes as ties, or not at all.")
+    Literal["tie", "keep", "drop"],
+    typer.Option(
+        help="Both-bad votes are ties; or an outcome of their own, counted but without a say in "
+        "the scores; or taken for not cast."
+    ),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same intervals.")]
 SkipOption = Annotated[
@@ -141,6 +145,7 @@ def rank(
     """Rank models from votes, with intervals, from the arena's database or a file."""
     from arena.cli.rank_options import check_folder, check_level, read_anchor, read_prior, read_time
     from arena.cli.rank_output import choose_format
+    from arena.cli.rank_progress import showing_progress
     from arena.cli.rank_votes import Request
     from arena.cli.refusals import refusing
 
@@ -154,7 +159,7 @@ def rank(
             until=read_time("--until", until),
             skip_bad_rows=skip_bad_rows,
         )
-        options = {
+        options: dict[str, Any] = {
             "model": model,
             "interval": "sandwich" if interval == "sandwich" else "bootstrap",
             "replicates": bootstrap,
@@ -170,10 +175,11 @@ def rank(
         }
         chosen = choose_format(form, output)
         check_folder(output)
-        with _showing_progress() as show:
-            show("Reading the votes")
+        with showing_progress() as shown:
+            shown.say("Reading the votes")
             source = _read(file, config=config, database=database, request=request)
-            show(f"Ranking {source.models} models")
+            shown.say(f"Ranking {source.models} models")
+            options["progress"] = shown.fill
             ranking = _compute(source, request=request, min_votes=min_votes, options=options)
         _tell_what_is_missing(ranking)
         _write(ranking, chosen, output)
@@ -209,20 +215,22 @@ def _compute(
     from ranking import NoMaximum, RankingError, Votes, compute_boards, compute_leaderboard
 
     check_anchor(options["anchor"], source.votes.models)
+    parts: tuple[Board, ...] = ()
     try:
         if request.by and isinstance(source.votes, Votes):
             # The overall board comes first and has no minimum: it is what was asked for.
-            whole, *parts = compute_boards(
+            whole, *found = compute_boards(
                 source.votes, by=request.by, min_votes=min_votes, **options
             )
+            parts = tuple(found)
             board = whole.board or compute_leaderboard(source.votes, **options)
-            return Ranking(board, tuple(parts), source, min_votes, request.by)
-        board = compute_leaderboard(source.votes, **options)
+        else:
+            board = compute_leaderboard(source.votes, **options)
     except NoMaximum as error:
         raise Refusal(f"{error}. Leave out --prior none.") from None
     except RankingError as error:
         raise Refusal(f"{source.name}: {error}") from None
-    return Ranking(board, (), source, min_votes, by=())
+    return Ranking(source.describe_voters(board), parts, source, min_votes, request.by)
 
 
 def _tell_what_is_missing(ranking: Ranking) -> None:
@@ -266,18 +274,3 @@ def _find_width(output: Path | None) -> int:
     if output is None and sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     return 160
-
-
-@contextmanager
-def _showing_progress() -> Iterator[Any]:
-    """A bar on a terminal's stderr while votes are read and ranked; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda text: progress.update(task, description=text)

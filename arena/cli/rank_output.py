@@ -193,9 +193,11 @@ def _caption(board: Leaderboard) -> str:
         parts.append(f"{_level(board)} sandwich intervals over {over}")
     parts.append("no prior" if method["prior"] is None else f"prior SD {method['prior']:g}")
     if method["weights"] == "design":
-        parts.append(f"design weights, worth {method['effective_votes']:,.0f} votes")
-    if method["both_bad"] == "drop":
-        parts.append("both-bad votes left out of the scores")
+        parts.append(f"design weights, worth {found['effective_votes']:,.0f} votes")
+    if method["both_bad"] == "keep":
+        parts.append("both-bad votes have no say in the scores")
+    elif method["both_bad"] == "drop":
+        parts.append(f"{found['both_bad_dropped']:,} both-bad votes left out")
     if method["anchor"]:
         parts.append("{} at {:g}".format(*method["anchor"]))
     return "; ".join(parts)
@@ -209,6 +211,11 @@ def _remarks(board: Leaderboard) -> list[str]:
         remarks.append("Provisional: only the prior keeps the score finite.")
     if found["islands"] > 1:
         remarks.append("Models of different groups have not met, not even through others.")
+    if found.get("voters_ignored"):
+        remarks.append(
+            f"The intervals take the votes of one person for independent ({found['voters']:,} "
+            "voters), so they may be too short: see --cluster voter."
+        )
     remarks += [
         f"{c.name}: {c.estimate:+.3f} log-odds, {_level(board)} interval "
         f"{c.lower:+.3f} to {c.upper:+.3f}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena.store import Detail, DetailedCount, Store
+    from ranking import Leaderboard
     from ranking.weights import Weighting
 
 __all__ = ["Request", "Source", "read_database", "read_file"]
@@ -60,17 +61,27 @@ class Source:
         votes: single votes, or counts where those are enough.
         described: the same for the record: names, times, the last vote's number.
         rejected: rows left out, by reason.
+        voters: how many voted, where the votes do not say who.
     """
 
     name: str
     votes: Comparisons | Votes
     described: dict[str, Any]
     rejected: dict[str, int] = field(default_factory=dict)
+    voters: int | None = None
 
     @property
     def models(self) -> int:
         """How many models have votes."""
         return len(self.votes.models)
+
+    def describe_voters(self, board: Leaderboard) -> Leaderboard:
+        """The board, saying whether its intervals take votes of one person for independent."""
+        if self.voters is None or "voters" in board.diagnostics:
+            return board
+        ignored = self.voters < board.diagnostics["votes"]
+        voters = {"voters": self.voters, "voters_ignored": ignored}
+        return replace(board, diagnostics={**board.diagnostics, **voters})
 
 
 def read_file(path: Path, request: Request) -> Source:
@@ -133,6 +144,7 @@ def read_database(url: str, request: Request) -> Source:
     try:
         last = store.votes.last_id()
         votes = _read_votes(store, request)
+        voters = store.votes.count_voters(since=request.since, until=request.until)
     finally:
         store.close()
     if votes is None:
@@ -142,7 +154,7 @@ def read_database(url: str, request: Request) -> Source:
         **_describe_times(request),
         "last_vote_id": last,
     }
-    return Source(name=name, votes=votes, described=described)
+    return Source(name=name, votes=votes, described=described, voters=voters)
 
 
 def _read_votes(store: Store, request: Request) -> Comparisons | Votes | None:

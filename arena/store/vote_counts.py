@@ -193,6 +193,21 @@ class VoteCounts:
             marks=marks,
         )
 
+    def count_voters(self, *, since: datetime | None = None, until: datetime | None = None) -> int:
+        """How many people cast the votes that count.
+
+        Args:
+            since: no vote before this time.
+            until: no vote at this time or after it.
+        """
+        query = (
+            select(func.count(votes.c.voter_id.distinct()))
+            .select_from(joined_votes())
+            .where(votes_that_count(), cast_between(since, until))
+        )
+        with self._engine.connect() as connection:
+            return int(connection.execute(query).scalar_one())
+
     def last_id(self) -> int:
         """The number of the newest vote of any kind, 0 where there is none."""
         with self._engine.connect() as connection:
