@@ -14,6 +14,7 @@ from ranking.encoding import (
     MODEL_B,
     OUTCOMES,
     TIE,
+    check_columns,
     encode_models,
     encode_outcomes,
 )
@@ -146,12 +147,7 @@ class Comparisons:
         Raises:
             InvalidVote: As `from_counts`; a missing column is named.
         """
-        wanted = [model_a, model_b, outcome, *([count] if count else [])]
-        missing = [name for name in wanted if name not in frame.columns]
-        if missing:
-            raise InvalidVote(
-                f"no column {missing[0]!r}; the table has {list(frame.columns)}", value=missing[0]
-            )
+        check_columns(frame, [model_a, model_b, outcome, *([count] if count else [])])
         return cls.from_counts(
             frame[model_a].array,
             frame[model_b].array,

@@ -9,8 +9,9 @@ import numpy as np
 from ranking.errors import InvalidVote
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     Codes = NDArray[np.signedinteger[Any]]
@@ -42,6 +43,19 @@ class _Addresses:
         described = column.__array_interface__
         self.__array_interface__ = {**described, "typestr": "<i8", "descr": [("", "<i8")]}
         self.owner = column
+
+
+def check_columns(frame: pd.DataFrame, names: Iterable[str]) -> None:
+    """Refuse a table that lacks a column.
+
+    Raises:
+        InvalidVote: One is missing; it is named.
+    """
+    for name in names:
+        if name not in frame.columns:
+            raise InvalidVote(
+                f"no column {name!r}; the table has {list(frame.columns)}", value=name
+            )
 
 
 def factorize(column: Column) -> tuple[Codes, list[Hashable]]:

@@ -1,4 +1,5 @@
 """The strengths as a scikit-learn classifier: cross-validation, pipelines, grid search."""
+# ruff: noqa: N803 # X is scikit-learn's name for it, also as a keyword
 
 from __future__ import annotations
 
@@ -16,11 +17,16 @@ from ranking.paired import fit_paired
 from ranking.votes import Votes
 
 if TYPE_CHECKING:
-    from typing import Self
+    from collections.abc import Hashable, Sequence
+    from typing import Self, TypeAlias
 
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
+    from sklearn.utils import Tags
 
     Floats = NDArray[np.float64]
+    Table: TypeAlias = pd.DataFrame | NDArray[Any] | Sequence[Sequence[Any]]
+    Labels: TypeAlias = pd.Series | NDArray[Any] | Sequence[Hashable]
 
 
 class PairedComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # untyped base
@@ -57,7 +63,7 @@ class PairedComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         self.prior = prior
         self.unknown = unknown
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ANN401, N803 # scikit-learn's convention
+    def fit(self, X: Table, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         """Fit strengths to battles.
 
         Raises:
@@ -81,7 +87,7 @@ class PairedComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         self.n_features_in_ = table.shape[1]
         return self
 
-    def decision_function(self, X: Any) -> Floats:  # noqa: ANN401, N803 # scikit-learn's convention
+    def decision_function(self, X: Table) -> Floats:
         """Log-odds that the left model wins a decisive battle, shape (rows,)."""
         check_is_fitted(self)
         table = _as_table(X)
@@ -94,18 +100,18 @@ class PairedComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
             margin = margin + table[:, 2:].astype(float) @ self.coef_
         return np.asarray(margin)
 
-    def predict_proba(self, X: Any) -> Floats:  # noqa: ANN401, N803 # scikit-learn's convention
+    def predict_proba(self, X: Table) -> Floats:
         """Probability of each of `classes_`, shape (rows, classes)."""
         margin = self.decision_function(X)
         tau = None if self.tie_parameter_ is None else float(np.log(self.tie_parameter_))
         kind: TieModel = "half" if tau is None else self.tie_model
         return predict_outcomes(kind, margin, tau)[:, : len(self.classes_)]
 
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803 # scikit-learn's convention
+    def predict(self, X: Table) -> NDArray[Any]:
         """The most probable outcome of each battle."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:  # noqa: ANN401, N803 # scikit-learn's convention
+    def score(self, X: Table, y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Share of outcomes predicted; "half" is not asked about ties."""
         outcome = np.minimum(encode_outcomes(np.asarray(y, dtype=object)), TIE)
         asked = outcome < len(self.classes_)
@@ -115,7 +121,7 @@ class PairedComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         weight = None if sample_weight is None else np.asarray(sample_weight)[asked]
         return float(np.average(right, weights=weight))
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn's own class
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         return tags
@@ -130,7 +136,7 @@ class PairedComparisonClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         return np.asarray(known[[position.get(str(label), -1) for label in labels]][codes])
 
 
-def _as_table(data: Any) -> NDArray[np.object_]:  # noqa: ANN401 # a table of any library
+def _as_table(data: Table) -> NDArray[np.object_]:
     table = np.asarray(data, dtype=object)
     if table.ndim != 2 or table.shape[1] < 2:
         raise RankingError(

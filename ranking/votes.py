@@ -9,7 +9,14 @@ import numpy as np
 
 from ranking.bradley_terry import BothBad, check_both_bad
 from ranking.comparisons import Comparisons
-from ranking.encoding import BOTH_BAD, TIE, encode_models, encode_outcomes, factorize
+from ranking.encoding import (
+    BOTH_BAD,
+    TIE,
+    check_columns,
+    encode_models,
+    encode_outcomes,
+    factorize,
+)
 from ranking.errors import InvalidVote
 from ranking.rows import Rows
 
@@ -155,11 +162,7 @@ class Votes:
         """
         numbers = (weight, draw_probability, voter, time)
         optional = [name for name in numbers if name is not None]
-        for name in (model_a, model_b, outcome, *optional, *covariates, *groups):
-            if name not in frame.columns:
-                raise InvalidVote(
-                    f"no column {name!r}; the table has {list(frame.columns)}", value=name
-                )
+        check_columns(frame, [model_a, model_b, outcome, *optional, *covariates, *groups])
         return cls.from_columns(
             frame[model_a].array,
             frame[model_b].array,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pytest
@@ -18,10 +18,16 @@ from ranking import (
     compute_leaderboard,
     fit_paired,
 )
+from ranking.bradley_terry import BothBad
+from ranking.encoding import BOTH_BAD
 from ranking.simulate import draw_strengths, simulate_votes
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from ranking import Leaderboard
+    from ranking.boards import BoardOptions
+    from ranking.leaderboard import StrengthModel
 
 Table = list[tuple[str, str, str, int]]
 
@@ -81,25 +87,39 @@ def check(board: Leaderboard) -> None:
         assert told_apart <= models - 1 - others
 
 
-@pytest.mark.parametrize("interval", ["bootstrap", "sandwich"])
+@pytest.mark.parametrize("both_bad", get_args(BothBad))
+@pytest.mark.parametrize("interval", ["percentile", "pivot", "sandwich"])
 @pytest.mark.parametrize("name", AWKWARD)
-def test_awkward_votes_give_a_finite_board(name: str, interval: str) -> None:
-    check(compute_leaderboard(count(AWKWARD[name]), interval=interval, replicates=30))  # type: ignore[arg-type]
+def test_awkward_votes_give_a_finite_board(
+    name: str, interval: Literal["percentile", "pivot", "sandwich"], both_bad: BothBad
+) -> None:
+    options: BoardOptions = {"replicates": 30, "both_bad": both_bad}
+    if interval == "sandwich":
+        options["interval"] = "sandwich"
+    else:
+        options["bootstrap"] = interval
+    votes = count(AWKWARD[name])
+    if both_bad == "drop" and (votes.outcome == BOTH_BAD).all():
+        with pytest.raises(RankingError, match="every vote is both-bad"):
+            compute_leaderboard(votes, **options)
+    else:
+        check(compute_leaderboard(votes, **options))
 
 
 @pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
 @pytest.mark.parametrize("name", AWKWARD)
-def test_tie_models_give_a_finite_board_or_say_why_not(name: str, model: str) -> None:
+def test_tie_models_give_a_finite_board_or_say_why_not(name: str, model: StrengthModel) -> None:
     votes = count(AWKWARD[name])
     if (votes.outcome >= 2).all():
         with pytest.raises(NoMaximum, match="every vote is a tie"):
-            compute_leaderboard(votes, model=model, interval="sandwich")  # type: ignore[arg-type]
+            compute_leaderboard(votes, model=model, interval="sandwich")
     else:
-        check(compute_leaderboard(votes, model=model, interval="sandwich"))  # type: ignore[arg-type]
+        check(compute_leaderboard(votes, model=model, interval="sandwich"))
 
 
-def board_of(name: str, **options: Any) -> Leaderboard:  # noqa: ANN401 # any option
-    return compute_leaderboard(count(AWKWARD[name]), replicates=200, **options)
+def board_of(name: str, **options: Unpack[BoardOptions]) -> Leaderboard:
+    options.setdefault("replicates", 200)
+    return compute_leaderboard(count(AWKWARD[name]), **options)
 
 
 def test_one_battle_says_almost_nothing() -> None:

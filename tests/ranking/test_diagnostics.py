@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import plotly.graph_objects as go
+
+    from ranking.weights import Weighting
 
 
 def test_strengths_predict_better_than_win_rates_where_opponents_differ() -> None:
@@ -105,7 +107,7 @@ def test_design_weights_undo_the_matchmaker() -> None:
     with pytest.raises(RankingError, match="draw probability"):
         compute_leaderboard(votes, weights="design")
     with pytest.raises(RankingError, match="weights must be"):
-        compute_leaderboard(votes, weights="best")  # type: ignore[arg-type] # on purpose
+        compute_leaderboard(votes, weights=cast("Weighting", "best"))
 
 
 def test_clipping_and_bad_probabilities() -> None:

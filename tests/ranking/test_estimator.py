@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,9 @@ from sklearn.preprocessing import FunctionTransformer
 from ranking import OUTCOMES, InvalidVote, RankingError, fit_bradley_terry, fit_paired
 from ranking.estimator import PairedComparisonClassifier
 from ranking.simulate import draw_strengths, simulate_votes
+
+if TYPE_CHECKING:
+    from ranking.likelihoods import TieModel
 
 VOTES = simulate_votes(draw_strengths(6, seed=1), 3_000, seed=2, tie=0.5, style={"length": 0.3})
 NAMES = np.array(VOTES.models, dtype=object)
@@ -29,8 +34,8 @@ def test_it_is_the_library_under_another_interface() -> None:
 
 
 @pytest.mark.parametrize("kind", ["davidson", "rao-kupper"])
-def test_tie_models_predict_ties(kind: str) -> None:
-    estimator = PairedComparisonClassifier(tie_model=kind).fit(X, Y)  # type: ignore[arg-type]
+def test_tie_models_predict_ties(kind: TieModel) -> None:
+    estimator = PairedComparisonClassifier(tie_model=kind).fit(X, Y)
     p = estimator.predict_proba(X)
     assert list(estimator.classes_) == ["model_a", "model_b", "tie"]
     assert p.sum(axis=1) == pytest.approx(1)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ranking import PairedFit
+    from ranking.likelihoods import TieModel
 
 # Stigler (1994), citations between statistics journals 1987–88; Agresti (2002), table 10.4.
 CITATIONS = [
@@ -211,12 +212,12 @@ def read_arena_counts(shared_data: Path) -> Comparisons:
      ("davidson", "davidson", 1.0100)],
 )  # fmt: skip
 def test_the_public_arena_of_august_2024(
-    shared_data: Path, kind: str, column: str, loss: float
+    shared_data: Path, kind: TieModel, column: str, loss: float
 ) -> None:
     # golden_evaluate.txt: mean negative log-likelihood, 1,374,996 votes without both-bad.
     votes = read_arena_counts(shared_data)
     rows = Rows.from_comparisons(votes, both_bad="drop")
-    fit = fit_paired(rows, tie_model=kind, prior=None)  # type: ignore[arg-type] # a literal
+    fit = fit_paired(rows, tie_model=kind, prior=None)
     assert rows.weight.sum() == 1_374_996
     assert -fit.log_likelihood / rows.weight.sum() == pytest.approx(loss, abs=5e-5)
     own = pd.read_csv(shared_data / "arena_counts_20240814/own_fits.csv").set_index("model")
