@@ -113,6 +113,7 @@ class Answering:
         battle: as on record, with the prompt to answer as its last.
         models: the model of each side that is to be asked.
         sides: the sides to ask; the others keep what is on record.
+        heard: told the name of a model and how its answer ended.
         commit: stores an ended answer.
         settled: called once all sides have ended and are stored.
 
@@ -129,10 +130,12 @@ class Answering:
         *,
         models: Mapping[Side, ChatModel],
         sides: Iterable[Side],
+        heard: Callable[[str, Response], None],
         commit: Callable[[str, Response], Awaitable[None]],
         settled: Callable[[Answering], Awaitable[None]],
     ) -> None:
         self.battle = battle
+        self._heard = heard
         self._commit = commit
         self._settled = settled
         self._models = models
@@ -175,6 +178,7 @@ class Answering:
     async def _answer(self, draft: _Draft) -> None:
         response = await self._hear(draft)
         draft.is_heard = True
+        self._heard(self.battle.pairing.model(draft.side), response)
         draft.ended = await self._store(draft, response)
         self.version += 1
 

@@ -197,8 +197,17 @@ class Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """What one voter said about one battle."""
+    """What one voter said about one battle.
 
+    Attributes:
+        id: its number; later votes have higher ones.
+        battle_id: about which battle.
+        voter_id: who said it.
+        outcome: the button.
+        created_at: when.
+    """
+
+    id: int
     battle_id: str
     voter_id: str
     outcome: Outcome

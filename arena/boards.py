@@ -24,17 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.board_views import BoardView
-    from arena.matchmaker import Matchmaker
+    from arena.census import Census
     from arena.published_boards import StyleParts
     from arena.settings import LeaderboardSettings
     from arena.store import Snapshot, Store, Tally
 
 logger = logging.getLogger(__name__)
 
-# A tally notices new, excluded and retracted votes, but not a hand that changes the record
-# otherwise: so the whole is counted again now and then, for at most a hundredth of the time.
-RECOUNT_SECONDS = 60.0
-RECOUNT_REST_PER_SECOND = 100.0
 # A refresh that takes long is made less often: at most a twentieth of one core.
 REST_PER_SECOND_OF_WORK = 20.0
 # Boards at equal style need a line a vote instead of a count a pair: they are computed less
@@ -44,7 +40,7 @@ STYLE_REST_PER_SECOND = 100.0
 
 
 class Boards:
-    """Keeps the leaderboard up with the votes and hands it to pages and matchmaker.
+    """Keeps the leaderboard up with the votes and hands it to pages.
 
     Reads the latest snapshot when made, so that a restarted process begins where the last
     one ended. Any number of processes may keep the same record fresh: each looks for a
@@ -52,7 +48,7 @@ class Boards:
 
     Args:
         store: the record.
-        matchmaker: learns the strengths of every board.
+        census: counts its votes.
         settings: how often and how precisely.
         models: the names that are configured now.
     """
@@ -60,13 +56,13 @@ class Boards:
     def __init__(
         self,
         store: Store,
-        matchmaker: Matchmaker,
+        census: Census,
         *,
         settings: LeaderboardSettings,
         models: Sequence[str],
     ) -> None:
         self._store = store
-        self._matchmaker = matchmaker
+        self._census = census
         self._settings = settings
         self._models = tuple(models)
         self._lock = Lock()
@@ -77,8 +73,6 @@ class Boards:
         self._read_until = 0  # the newest snapshot seen, readable or not
         self._cards: dict[str, dict[str, Any]] = {}
         self._told_settings = False
-        self._tally: Tally | None = None
-        self._recount_at = time.monotonic() + RECOUNT_SECONDS
         self._views = self._look_at()
         self._adopt()
 
@@ -150,28 +144,14 @@ class Boards:
 
     def _differs(self, board: Board) -> bool:
         """Whether another number of votes counts now, as far as that is cheap to know."""
-        if self._tally is None and time.monotonic() < self._recount_at:
-            return False
-        if self._count().votes == board.votes:
+        if self._census.count().votes == board.votes:
             return False
         # Another process may have found what this one's tally cannot see.
-        self._tally = None
-        return self._count().votes != board.votes
-
-    def _count(self) -> Tally:
-        """All votes: what is new since the last count, or the whole record if that is due."""
-        started = time.monotonic()
-        known = self._tally if started < self._recount_at else None
-        self._tally = self._store.votes.tally(known)
-        if known is None:
-            ended = time.monotonic()
-            rest = RECOUNT_REST_PER_SECOND * (ended - started)
-            self._recount_at = ended + max(RECOUNT_SECONDS, rest)
-        return self._tally
+        return self._census.count(afresh=True).votes != board.votes
 
     def _publish(self) -> None:
         """Computes a board from all votes that count and records it."""
-        tally = self._count()
+        tally = self._census.count()
         leaderboard = self._fits.rank(tally.counts())
         parts = describe_parts(self._fits.rank_categories(tally), self._rank_styles(tally))
         self._store.snapshots.add(
@@ -192,7 +172,7 @@ class Boards:
             board.votes, board.last_vote_id
         ):  # fmt: skip
             return False
-        return self._is_style_due(style) and self._styles.catch_up(self._count())
+        return self._is_style_due(style) and self._styles.catch_up(self._census.count())
 
     def _is_style_due(self, style: StyleParts | None) -> bool:
         """Whether the last time is long enough ago, whichever process it was."""
@@ -221,8 +201,6 @@ class Boards:
             self._read_until = snapshot.id
         if board is not None:
             self._board = board
-            entries = board.leaderboard.entries
-            self._matchmaker.learn({entry.model: entry.strength for entry in entries})
         elif cards == self._cards:
             return
         self._cards = cards

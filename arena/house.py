@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.boards import Boards
+from arena.census import Census
 from arena.conductor import BattleLimits, Conductor
 from arena.matchmaker import Matchmaker
+from arena.model_health import ModelHealth
+from arena.standing import Standing
 from arena.store import open_store
 from serving.recorded import RecordedModel
 
@@ -29,6 +32,7 @@ class Arena:
     store: Store
     conductor: Conductor
     boards: Boards
+    matchmaker: Matchmaker
 
 
 @asynccontextmanager
@@ -50,15 +54,23 @@ async def open_arena(settings: Settings, models: Mapping[str, ChatModel]) -> Asy
 async def _connect(
     settings: Settings, store: Store, models: Mapping[str, ChatModel]
 ) -> AsyncIterator[Arena]:
+    names = tuple(models)
+    census = Census(store.votes)
+    standing = Standing(names, census)
+    await standing.catch_up()
+    health = ModelHealth(models)
     matchmaker = Matchmaker(
-        tuple(models),
+        names,
+        standing,
         policy=settings.matchmaking.policy,
         exploration=settings.matchmaking.exploration,
+        absent=lambda: health.resting,
         seed=settings.matchmaking.seed,
     )
     conductor = Conductor(
         store=store,
         matchmaker=matchmaker,
+        health=health,
         models=models,
         limits=BattleLimits(
             max_prompt_characters=settings.battles.max_prompt_characters,
@@ -69,14 +81,25 @@ async def _connect(
         known_prompts=_known_prompts(models),
     )
     boards = await asyncio.to_thread(
-        Boards, store, matchmaker, settings=settings.leaderboard, models=tuple(models)
+        Boards, store, census, settings=settings.leaderboard, models=names
     )
     await conductor.open()
-    fresh = asyncio.create_task(boards.keep_fresh())
+    background = [
+        asyncio.create_task(work)
+        for work in (boards.keep_fresh(), standing.keep_up(), health.keep_probing())
+    ]
     try:
-        yield Arena(settings=settings, store=store, conductor=conductor, boards=boards)
+        yield Arena(
+            settings=settings,
+            store=store,
+            conductor=conductor,
+            boards=boards,
+            matchmaker=matchmaker,
+        )
     finally:
-        fresh.cancel()
+        for task in background:
+            task.cancel()
+        await asyncio.wait(background)
         await conductor.close()
 
 

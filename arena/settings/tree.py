@@ -82,7 +82,7 @@ class ServerSettings(_Section):
 class MatchmakingSettings(_Section):
     """How the next pair is drawn."""
 
-    policy: Literal["uniform", "closest"] = "uniform"
+    policy: Literal["uniform", "closest", "variance", "information", "uncertainty"] = "uncertainty"
     # The share of draws spread evenly over all pairs: every pair keeps a known chance.
     exploration: float = Field(default=0.1, gt=0, le=1)
     seed: int | None = None

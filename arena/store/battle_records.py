@@ -312,6 +312,7 @@ def _response(row: RowMapping) -> Response:
 
 def _vote(row: RowMapping) -> Vote:
     return Vote(
+        id=row["id"],
         battle_id=row["battle_id"],
         voter_id=row["voter_id"],
         outcome=Outcome(row["outcome"]),

@@ -30,6 +30,7 @@ from arena.battles import (
     VoteStale,
 )
 from arena.conductor import ArenaFull
+from arena.matchmaker import TooFewModels
 from arena.web.battle_parts import lay_out
 from arena.web.battle_render import ChatMessage, battle_state, chat_messages, reveal_cards
 from arena.web.layout import html_part, page_header
@@ -54,6 +55,7 @@ _NOTICES: dict[type[Exception], str] = {
     BattleBusy: "busy",
     BattleClosed: "closed",
     ModelGone: "gone",
+    TooFewModels: "few",
     TurnUnanswered: "unanswered",
     UnknownBattle: "unknown",
     VoteNotOpen: "not_open",
@@ -181,7 +183,7 @@ class BattlePage:
                 async with aclosing(await handler(voter_id, *values)) as views:
                     async for view in views:
                         yield await self._render(view, voter_id)
-            except (BattleError, ArenaFull) as error:
+            except (BattleError, ArenaFull, TooFewModels) as error:
                 yield await self._render_again(values[-1], voter_id, notice=self._words(error))
             except Exception:
                 logger.exception("an event of the battle page failed")

@@ -8,8 +8,11 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from arena.census import Census
 from arena.conductor import BattleLimits, Conductor
 from arena.matchmaker import Matchmaker
+from arena.model_health import ModelHealth
+from arena.standing import Standing
 from serving import Completion, ModelCard, ReasoningDelta, TextDelta
 
 if TYPE_CHECKING:
@@ -108,12 +111,21 @@ async def conducting(
     **limits: float,
 ) -> AsyncIterator[Conductor]:
     """An open conductor over these models, closed afterwards."""
+    named = {model.card.name: model for model in models}
+    health = ModelHealth(named)
+    standing = Standing(tuple(named), Census(store.votes))
     conductor = Conductor(
         store=store,
         matchmaker=Matchmaker(
-            [model.card.name for model in models], policy="uniform", exploration=1.0, seed=5
+            tuple(named),
+            standing,
+            policy="uniform",
+            exploration=1.0,
+            absent=lambda: health.resting,
+            seed=5,
         ),
-        models={model.card.name: model for model in models},
+        health=health,
+        models=named,
         limits=BattleLimits(**{"grace_seconds": 0.2, **limits}),  # type: ignore[arg-type]
         known_prompts=known_prompts,
     )

@@ -25,11 +25,13 @@ class Desk:
 
     def __init__(self, battle: Battle, a: StagedModel, b: StagedModel, *sides: Side) -> None:
         self.stored: list[Response] = []
+        self.heard: list[tuple[str, ResponseStatus]] = []
         self.settled = 0
         self.answering = Answering(
             battle,
             models={Side.A: a, Side.B: b},
             sides=sides or tuple(Side),
+            heard=lambda name, response: self.heard.append((name, response.status)),
             commit=self._commit,
             settled=self._settle,
         )
@@ -89,7 +91,13 @@ async def test_a_broken_answer_keeps_what_came_and_why(last: Step, kind: str, wo
 
 async def test_a_failure_of_one_side_does_not_touch_the_other() -> None:
     broken = StagedModel("A", TimedOut("A took 60 s"))
-    stored = await Desk(fresh_battle(), broken, StagedModel("B", 0.1, "Fine.")).finish()
+    desk = Desk(fresh_battle(), broken, StagedModel("B", 0.1, "Fine."))
+    stored = await desk.finish()
+    names = desk.answering.battle.pairing
+    assert desk.heard == [
+        (names.model_a, ResponseStatus.FAILED),
+        (names.model_b, ResponseStatus.COMPLETE),
+    ]
     assert stored[Side.B].text == "Fine."
     assert stored[Side.B].status is ResponseStatus.COMPLETE
 

@@ -44,7 +44,7 @@ def clean(prompt: str, *, turn: int = 0, max_characters: int = 50, max_turns: in
 
 def voted(battle: Battle) -> Battle:
     vote = Vote(
-        battle_id=battle.id, voter_id=VOTER, outcome=Outcome.TIE, created_at=battle.created_at
+        id=1, battle_id=battle.id, voter_id=VOTER, outcome=Outcome.TIE, created_at=battle.created_at
     )
     return replace(battle, vote=vote, status=BattleStatus.VOTED)
 

@@ -321,7 +321,7 @@ async def test_a_page_that_vanishes_while_it_gives_up_leaves_no_battle_behind(
     async with conducting(record, *models, grace_seconds=60) as conductor:
         battle_id = (await conductor.start("Why?", VOTER)).battle_id
         await until(lambda: all(model.asked for model in models))
-        live = conductor._live[battle_id]
+        live = conductor._watching.live[battle_id]
         giving_up = asyncio.create_task(live.stop())
         await asyncio.sleep(0)
         giving_up.cancel()
@@ -349,7 +349,7 @@ async def test_answers_on_their_way_to_the_record_survive_giving_up(record: Stor
 
 
 def drafts(conductor: Conductor, battle_id: str) -> Iterable[_Draft]:
-    return conductor._live[battle_id]._drafts.values()
+    return conductor._watching.live[battle_id]._drafts.values()
 
 
 async def test_a_page_that_vanishes_while_the_battle_is_stored_leaves_none_unanswered(

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 import arena
 from arena.battles import Outcome
 from arena.boards import Boards
-from arena.matchmaker import Matchmaker
+from arena.census import Census
 from arena.published_boards import OVERALL, Choice
 from arena.settings import LeaderboardSettings
 from arena.store import Store, open_store
@@ -116,9 +116,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def make_boards(store: Store, names: tuple[str, ...] = NAMES) -> Boards:
-    matchmaker = Matchmaker(names, policy="uniform", exploration=0.1)
     settings = LeaderboardSettings(replicates=100, refresh_seconds=0.2)
-    boards = Boards(store, matchmaker, settings=settings, models=names)
+    boards = Boards(store, Census(store.votes), settings=settings, models=names)
     boards.refresh()
     return boards
 

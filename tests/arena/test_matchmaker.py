@@ -1,82 +1,187 @@
-"""Draws: as likely as they say they are, and fair about the sides."""
+"""Draws: as likely as they say they are, fair about the sides, and only of who can answer."""
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import pytest
+from board_votes import cast, cast_many, register
 from scipy.stats import binomtest, chisquare
 
-from arena.matchmaker import POLICY_VERSION, Matchmaker
+from arena.battles import ExclusionReason, Outcome
+from arena.census import Census
+from arena.matchmaker import POLICY_VERSION, Matchmaker, TooFewModels
+from arena.standing import Standing
+from arena.store import Store, open_store
 from ranking.design import POLICIES
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
 NAMES = ("Amber", "Birch", "Cedar", "Dune", "Elm")
-STRENGTHS = {"Amber": 1.2, "Birch": 0.4, "Cedar": 0.0, "Dune": -1.6}  # Elm is new
+RANKED = NAMES[:4]  # Elm is new
 DRAWS = 100_000
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(f"sqlite:///{tmp_path}/arena.db")
+    register(opened, NAMES)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+async def standing(store: Store) -> Standing:
+    """After 600 votes on all models but Elm."""
+    cast_many(store, RANKED, 600)
+    known = Standing(NAMES, Census(store.votes))
+    await known.catch_up()
+    return known
+
+
+def untaught(store: Store, names: tuple[str, ...] = NAMES) -> Standing:
+    return Standing(names, Census(store.votes))
+
+
+def chances(matchmaker: Matchmaker) -> dict[frozenset[str], float]:
+    return {
+        frozenset((pair.model_a, pair.model_b)): pair.probability for pair in matchmaker.outlook()
+    }
+
+
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_pairs_come_as_often_as_their_logged_probability_says(policy: str) -> None:
-    matchmaker = Matchmaker(NAMES, policy=policy, exploration=0.1, seed=20_261_129)
-    matchmaker.learn(STRENGTHS)
+async def test_pairs_come_as_often_as_their_logged_probability_says(
+    standing: Standing, policy: str
+) -> None:
+    matchmaker = Matchmaker(NAMES, standing, policy=policy, exploration=0.1, seed=20_261_129)
+    expected = chances(matchmaker)
     drawn: Counter[frozenset[str]] = Counter()
     left: Counter[frozenset[str]] = Counter()
-    logged: dict[frozenset[str], set[float]] = {}
     for _ in range(DRAWS):
         pairing = matchmaker.draw()
         pair = frozenset((pairing.model_a, pairing.model_b))
+        assert pairing.probability == expected[pair]
         drawn[pair] += 1
         left[pair] += pairing.model_a == min(pair)
-        logged.setdefault(pair, set()).add(pairing.probability)
     pairs = [frozenset(pair) for pair in combinations(NAMES, 2)]
-    assert set(drawn) == set(pairs)
-    assert [len(logged[pair]) for pair in pairs] == [1] * len(pairs)
-    probabilities = [min(logged[pair]) for pair in pairs]
-    assert sum(probabilities) == pytest.approx(1)
-    test = chisquare(
-        [drawn[p] for p in pairs], [probability * DRAWS for probability in probabilities]
-    )
+    assert set(drawn) == set(expected) == set(pairs)
+    assert sum(expected.values()) == pytest.approx(1)
+    test = chisquare([drawn[p] for p in pairs], [expected[p] * DRAWS for p in pairs])
     assert test.pvalue > 0.001
     # Ten pairs: the smallest of ten fair p-values is below 0.0001 once in a thousand times.
     assert min(binomtest(left[pair], drawn[pair]).pvalue for pair in pairs) > 0.0001
 
 
-def test_a_draw_says_how_it_was_made() -> None:
-    matchmaker = Matchmaker(NAMES, policy="closest", exploration=0.5, seed=1)
+def test_a_draw_says_how_it_was_made(store: Store) -> None:
+    matchmaker = Matchmaker(NAMES, untaught(store), policy="uncertainty", exploration=0.5, seed=1)
     pairing = matchmaker.draw()
-    assert (pairing.policy, pairing.policy_version) == ("closest", POLICY_VERSION)
+    assert (pairing.policy, pairing.policy_version) == ("uncertainty", POLICY_VERSION)
     assert pairing.candidates == len(NAMES)
     assert pairing.probability == pytest.approx(0.1)  # nothing learned yet: ten even pairs
 
 
-def test_what_is_learned_changes_the_draw_and_a_stranger_counts_as_average() -> None:
-    matchmaker = Matchmaker(NAMES[:3], policy="closest", exploration=0.01, seed=1)
-    matchmaker.learn({"Amber": 3.0, "Gone": 9.0})
-    drawn = Counter(
-        frozenset((p.model_a, p.model_b)) for p in (matchmaker.draw() for _ in range(500))
+async def test_the_newcomer_and_the_close_pairs_are_drawn_first(standing: Standing) -> None:
+    matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.01)
+    first = matchmaker.outlook()[0]
+    assert "Elm" in {first.model_a, first.model_b}
+    known = {pair: chance for pair, chance in chances(matchmaker).items() if "Elm" not in pair}
+    assert known[frozenset(("Amber", "Dune"))] == min(known.values())
+
+
+async def test_an_outlook_says_what_is_known_of_a_pair(standing: Standing) -> None:
+    matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.1)
+    outlook = matchmaker.outlook()
+    assert [pair.probability for pair in outlook] == sorted(
+        (pair.probability for pair in outlook), reverse=True
     )
-    assert drawn[frozenset(("Birch", "Cedar"))] > 450
-    matchmaker.learn({})
-    assert matchmaker.draw().probability == pytest.approx(1 / 3)
+    (far,) = [pair for pair in outlook if {pair.model_a, pair.model_b} == {"Amber", "Dune"}]
+    assert (far.model_a, far.model_b) == ("Amber", "Dune")  # the stronger one first
+    assert 0.6 < far.win_probability < 0.9
+    assert far.stronger_probability > 0.999
+    assert 10 < far.standard_error < 50
+    assert sum(pair.battles for pair in outlook) == standing.votes == 600
 
 
-def test_a_seed_repeats_the_draws() -> None:
-    one, two = (Matchmaker(NAMES, policy="uniform", exploration=1.0, seed=3) for _ in range(2))
+async def test_a_vote_is_learned_at_once_and_a_second_click_is_not_a_second_vote(
+    store: Store,
+) -> None:
+    standing = untaught(store)
+    matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.1)
+    before = chances(matchmaker)
+    battle_id = cast(store, "Amber", "Birch", Outcome.MODEL_A)
+    battle = store.battles.get(battle_id, voter_id="voter-1")
+    matchmaker.learn(battle)
+    after = chances(matchmaker)
+    pair = frozenset(("Amber", "Birch"))
+    assert after[pair] < before[pair]
+    assert standing.votes == 1
+    matchmaker.learn(battle)
+    assert chances(matchmaker) == after
+    await standing.catch_up()
+    matchmaker.learn(battle)
+    assert standing.votes == 1
+
+
+def test_a_vote_that_does_not_count_is_not_learned(store: Store) -> None:
+    standing = untaught(store)
+    matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.1)
+    reason = ExclusionReason.IDENTITY_REVEALED
+    battle_id = cast(store, "Amber", "Birch", Outcome.MODEL_A, exclusion=reason)
+    matchmaker.learn(store.battles.get(battle_id, voter_id="voter-1"))
+    assert standing.votes == 0
+
+
+async def test_models_that_cannot_answer_are_not_drawn_and_come_back(standing: Standing) -> None:
+    absent = frozenset({"Amber", "Elm"})
+    matchmaker = Matchmaker(
+        NAMES, standing, policy="uncertainty", exploration=0.1, absent=lambda: absent, seed=1
+    )
+    drawn = [matchmaker.draw() for _ in range(300)]
+    seen = {name for pairing in drawn for name in (pairing.model_a, pairing.model_b)}
+    assert seen == {"Birch", "Cedar", "Dune"}
+    assert {pairing.candidates for pairing in drawn} == {3}
+    assert sum(chances(matchmaker).values()) == pytest.approx(1)
+    absent = frozenset({"Amber", "Birch", "Cedar", "Dune"})
+    with pytest.raises(TooFewModels, match="1 of 5"):
+        matchmaker.draw()
+    absent = frozenset()
+    assert len(chances(matchmaker)) == 10
+
+
+async def test_two_models_leave_no_choice(store: Store) -> None:
+    matchmaker = Matchmaker(
+        NAMES[:2], untaught(store, NAMES[:2]), policy="uncertainty", exploration=0.1
+    )
+    assert matchmaker.draw().probability == pytest.approx(1)
+
+
+def test_a_seed_repeats_the_draws(store: Store) -> None:
+    one, two = (
+        Matchmaker(NAMES, untaught(store), policy="uniform", exploration=1.0, seed=3)
+        for _ in range(2)
+    )
     assert [one.draw() for _ in range(20)] == [two.draw() for _ in range(20)]
 
 
 @pytest.mark.parametrize(
     ("names", "policy", "exploration", "words"),
     [
-        (NAMES[:1], "uniform", 0.1, "two or more"),
         (NAMES, "nearest", 0.1, "'nearest' is none of closest, "),
         (NAMES, "uniform", 0.0, "exploration: 0.0"),
         (NAMES, "uniform", 1.1, "exploration: 1.1"),
     ],
 )
 def test_what_cannot_be_drawn_from_is_refused(
-    names: tuple[str, ...], policy: str, exploration: float, words: str
+    store: Store, names: tuple[str, ...], policy: str, exploration: float, words: str
 ) -> None:
     with pytest.raises(ValueError, match=words):
-        Matchmaker(names, policy=policy, exploration=exploration)
+        Matchmaker(names, untaught(store), policy=policy, exploration=exploration)
+
+
+def test_one_model_is_too_few(store: Store) -> None:
+    with pytest.raises(TooFewModels, match="1 of 1"):
+        Matchmaker(NAMES[:1], untaught(store), policy="uniform", exploration=0.1)

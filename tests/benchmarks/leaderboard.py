@@ -23,7 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from arena.boards import Boards
-from arena.matchmaker import Matchmaker
+from arena.census import Census
 from arena.settings import LeaderboardSettings
 from arena.store import Store, open_store
 from ranking import OUTCOMES
@@ -135,8 +135,7 @@ def _measure(
     again: list[Cost] = []
     for number in range(options.rounds):
         grouped.append(_time(store.votes.by_outcome))
-        matchmaker = Matchmaker(names, policy="closest", exploration=0.1)
-        boards = Boards(store, matchmaker, settings=settings, models=names)
+        boards = Boards(store, Census(store.votes), settings=settings, models=names)
         _add_vote(store, names, f"first-{number}")
         first.append(_time(boards.refresh))
         tally = store.votes.tally()
