@@ -11,6 +11,7 @@ class InvalidVote(RankingError):
     """A vote that cannot be counted; names the row and the value.
 
     Attributes:
+        reason: What is wrong with it, without the row.
         row: Position of the vote in the input, counted from 0, or None when the
             input as a whole is unusable (empty, one model).
         value: The offending value.
@@ -18,6 +19,7 @@ class InvalidVote(RankingError):
 
     def __init__(self, message: str, *, row: int | None = None, value: object = None) -> None:
         super().__init__(message if row is None else f"row {row}: {message}")
+        self.reason = message
         self.row = row
         self.value = value
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranking.comparisons import Comparisons
-from ranking.encoding import OUTCOMES, factorize, spell_outcome
+from ranking.encoding import factorize, spell_outcome
 from ranking.errors import InvalidVote, RankingError
 from ranking.style import read_style_metadata
 from ranking.votes import Votes
@@ -29,6 +29,9 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "draw_probability": ("draw_probability", "propensity"),
     "time": ("time", "timestamp", "tstamp", "created_at"),
 }
+ROLES = (*_ALIASES, "count")
+"""What a column may hold."""
+
 _GROUPS = ("category", "language", "turn", "voter_kind")
 _COUNT = ("count", "votes", "n")
 
@@ -72,8 +75,9 @@ def read_votes(
             outcome, voter, weight, draw_probability, time, count.
         groups: Columns that boards can be split by; by default those of category,
             language, turn and voter_kind that the file has.
-        covariates: Columns of differences (left minus right) to adjust strengths for.
-        style: Adjust for length and Markdown as the public `conv_metadata` column counts them.
+        covariates: Columns of differences (left minus right) to adjust strengths for; those
+            of length and Markdown that the file lacks are read from the public `conv_metadata`.
+        style: Adjust for all of the latter.
         skip_bad_rows: Leave out rows that cannot be counted and say how many and why,
             instead of an error at the first.
 
@@ -82,10 +86,13 @@ def read_votes(
         InvalidVote: A column is missing, or a row cannot be counted (row and value named).
     """
     frame = read_table(Path(path))
+    given = dict(columns or {})
     for wide in _WIDE:
-        if columns is None and set(list(wide)[:2]) <= set(frame.columns):
-            return _read_wide(frame, {k: v for k, v in wide.items() if k in frame.columns})
-    found = _find_columns(frame, dict(columns or {}))
+        if set(given) <= {"model_a", "model_b"} and set(list(wide)[:2]) <= set(frame.columns):
+            kinds = {name: label for name, label in wide.items() if name in frame.columns}
+            found = _find_columns(frame, given, needed=("model_a", "model_b"))
+            return _read_wide(frame, kinds, found, skip_bad_rows=skip_bad_rows)
+    found = _find_columns(frame, given)
     rejected: dict[str, int] = {}
     if skip_bad_rows:
         frame, rejected = drop_bad_rows(frame, found)
@@ -100,12 +107,12 @@ def read_votes(
         return Reading(counts, rejected, found)
     kept = [g for g in _GROUPS if g in frame.columns] if groups is None else list(groups)
     names = list(covariates)
-    if style:
-        if "conv_metadata" not in frame.columns:
-            raise InvalidVote("no column 'conv_metadata' to read the style from", value=path)
+    if style and "conv_metadata" not in frame.columns:
+        raise InvalidVote("no column 'conv_metadata' to read the style from", value=path)
+    if "conv_metadata" in frame.columns and (style or set(names) - set(frame.columns)):
         z = read_style_metadata(frame["conv_metadata"].tolist())
-        frame = frame.assign(**z)
-        names += list(z)
+        frame = frame.assign(**{name: z[name] for name in z if name not in frame.columns})
+        names += [name for name in z if style and name not in names]
     votes = Votes.from_frame(frame, groups=kept, covariates=names, **found)
     return Reading(votes, rejected, found)
 
@@ -139,9 +146,15 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def drop_bad_rows(
-    frame: pd.DataFrame, columns: Mapping[str, str]
+    frame: pd.DataFrame, columns: Mapping[str, str], *, counts: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """The rows that can be counted, and how many could not, by reason (the first that fits)."""
+    """The rows that can be counted, and how many could not, by reason (the first that fits).
+
+    Args:
+        frame: The table.
+        columns: Name of the column of each role.
+        counts: Columns of counts, where each outcome has its own.
+    """
     bad: dict[str, NDArray[np.bool_]] = {}
     for role in ("model_a", "model_b"):
         text = frame[columns[role]].astype("str")
@@ -149,16 +162,21 @@ def drop_bad_rows(
         bad[f"{columns[role]} is missing"] = missing.to_numpy(dtype=bool)
     same = frame[columns["model_a"]].astype("str") == frame[columns["model_b"]].astype("str")
     bad["a model against itself"] = same.to_numpy(dtype=bool)
-    codes, labels = factorize(frame[columns["outcome"]].array)
-    known = np.array([*(spell_outcome(label) is not None for label in labels), False])
-    bad[f"{columns['outcome']} is missing"] = codes < 0
-    bad[f"{columns['outcome']} is unknown"] = ~known[codes]
+    if "outcome" in columns:
+        codes, labels = factorize(frame[columns["outcome"]].array)
+        known = np.array([*(spell_outcome(label) is not None for label in labels), False])
+        bad[f"{columns['outcome']} is missing"] = codes < 0
+        bad[f"{columns['outcome']} is unknown"] = ~known[codes]
     if "voter" in columns:
         bad["the voter is missing"] = frame[columns["voter"]].isna().to_numpy(dtype=bool)
-    for role in ("weight", "draw_probability", "count"):
+    for role in ("weight", "draw_probability"):
         if role in columns:
             values = frame[columns[role]].to_numpy(dtype=float)
             bad[f"{columns[role]} is unusable"] = ~(np.isfinite(values) & (values >= 0))
+    for name in (*counts, *([columns["count"]] if "count" in columns else [])):
+        values = frame[name].to_numpy(dtype=float)
+        whole = np.isfinite(values) & (values >= 0) & (values == np.floor(values))
+        bad[f"{name} is no whole number ≥ 0"] = ~whole
     kept = np.ones(len(frame), dtype=bool)
     rejected: dict[str, int] = {}
     for reason, wrong in bad.items():
@@ -169,11 +187,16 @@ def drop_bad_rows(
     return frame[kept], rejected
 
 
-def _find_columns(frame: pd.DataFrame, given: dict[str, str]) -> dict[str, str]:
-    unknown = set(given) - {*_ALIASES, "count"}
+def _find_columns(
+    frame: pd.DataFrame,
+    given: dict[str, str],
+    *,
+    needed: Sequence[str] = ("model_a", "model_b", "outcome"),
+) -> dict[str, str]:
+    unknown = set(given) - set(ROLES)
     if unknown:
-        roles = ", ".join([*_ALIASES, "count"])
-        raise InvalidVote(f"unknown role {min(unknown)!r}; known are {roles}", value=min(unknown))
+        known = ", ".join(ROLES)
+        raise InvalidVote(f"unknown role {min(unknown)!r}; known are {known}", value=min(unknown))
     for role, name in given.items():
         if name not in frame.columns:
             raise InvalidVote(
@@ -185,7 +208,7 @@ def _find_columns(frame: pd.DataFrame, given: dict[str, str]) -> dict[str, str]:
             match = next((name for name in aliases if name in frame.columns), None)
             if match is not None and match not in found.values():
                 found[role] = match
-    for role in ("model_a", "model_b", "outcome"):
+    for role in needed:
         if role not in found:
             raise InvalidVote(
                 f"no column for {role} (looked for {', '.join(_ALIASES[role])}); "
@@ -195,20 +218,21 @@ def _find_columns(frame: pd.DataFrame, given: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def _read_wide(frame: pd.DataFrame, wide: Mapping[str, str]) -> Reading:
+def _read_wide(
+    frame: pd.DataFrame, kinds: Mapping[str, str], found: dict[str, str], *, skip_bad_rows: bool
+) -> Reading:
     """One row a pair and one column an outcome: wins_a, wins_b, ties, both_bad."""
-    for role in ("model_a", "model_b"):
-        if role not in frame.columns:
-            raise InvalidVote(
-                f"no column {role!r}; the table has {list(frame.columns)}", value=role
-            )
-    parts = [
-        (frame["model_a"], frame["model_b"], np.full(len(frame), OUTCOMES.index(label)),
-         frame[column].to_numpy())
-        for column, label in wide.items()
-    ]  # fmt: skip
-    a, b, outcome, count = (
-        np.concatenate([np.asarray(part[i]) for part in parts]) for i in range(4)
-    )
-    labels = np.array(OUTCOMES, dtype=object)[outcome]
-    return Reading(Comparisons.from_counts(a, b, labels, count), columns=dict(wide))
+    found = {role: found[role] for role in ("model_a", "model_b")}
+    rejected: dict[str, int] = {}
+    if skip_bad_rows:
+        frame, rejected = drop_bad_rows(frame, found, counts=list(kinds))
+    outcomes = len(kinds)
+    a, b = (np.repeat(frame[found[role]].to_numpy(dtype=object), outcomes) for role in found)
+    labels = np.tile(np.array(list(kinds.values()), dtype=object), len(frame))
+    try:
+        counts = Comparisons.from_counts(a, b, labels, frame[list(kinds)].to_numpy().ravel())
+    except InvalidVote as error:
+        if error.row is None:
+            raise
+        raise InvalidVote(error.reason, row=error.row // outcomes, value=error.value) from None
+    return Reading(counts, rejected, {**found, **kinds})

@@ -67,13 +67,23 @@ WeightsOption = Annotated[
 PriorOption = Annotated[
     str, typer.Option(metavar="none|SD", help="Standard deviation of each strength, log-odds.")
 ]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="ROLE=NAME",
+        help="What a file's column holds, where its name does not tell: model_a, model_b, outcome, "
+        "voter, weight, draw_probability, time or count; repeat for more.",
+    ),
+]
 StyleOption = Annotated[
     list[str] | None,
     typer.Option(
         "--style",
         metavar="NAME",
-        help="Adjust for length, headers, bold or lists of the answers in a database, or for a "
-        "file's column of differences (left minus right); repeat for more.",
+        help="Adjust for length, headers, bold or lists of the answers in a database (or in a public "
+        "file's conv_metadata), or for a file's column of differences (left minus right); repeat "
+        "for more.",
     ),
 ]
 ByOption = Annotated[
@@ -130,6 +140,7 @@ def rank(
     cluster: ClusterOption = None,
     weights: WeightsOption = "given",
     prior: PriorOption = "3",
+    column: ColumnOption = None,
     style: StyleOption = None,
     by: ByOption = None,
     min_votes: MinVotesOption = 100,
@@ -143,7 +154,14 @@ def rank(
     output: OutputOption = None,
 ) -> None:
     """Rank models from votes, with intervals, from the arena's database or a file."""
-    from arena.cli.rank_options import check_folder, check_level, read_anchor, read_prior, read_time
+    from arena.cli.rank_options import (
+        check_folder,
+        check_level,
+        read_anchor,
+        read_columns,
+        read_prior,
+        read_time,
+    )
     from arena.cli.rank_output import choose_format
     from arena.cli.rank_progress import showing_progress
     from arena.cli.rank_votes import Request
@@ -152,6 +170,7 @@ def rank(
     with refusing():
         request = Request(
             by=tuple(dict.fromkeys(by or ())),
+            columns=read_columns(column),
             style=tuple(dict.fromkeys(style or ())),
             cluster=cluster is not None,
             weights=weights,
@@ -199,6 +218,8 @@ def _read(
         raise Refusal(f"{' and '.join(given)} name different votes. Give one of them.")
     if file is not None:
         return read_file(file, request)
+    if request.columns:
+        raise Refusal("--column names a file's columns, and there is no file. Leave it out.")
     if database is None:
         settings = load_settings(config or DEFAULT_CONFIG, runnable=False)
         return read_database(settings.database.url, request)

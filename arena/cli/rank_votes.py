@@ -15,7 +15,7 @@ from ranking import Comparisons, InvalidVote, RankingError, Votes, read_votes
 from ranking.boards import PERIODS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -35,6 +35,7 @@ class Request:
 
     Attributes:
         by: groups that boards are split by.
+        columns: a file's columns by what they hold, where their names do not tell.
         style: what strengths are adjusted for: columns of a file, or `FEATURES`.
         cluster: whether voters are told apart.
         weights: what a vote weighs.
@@ -44,6 +45,7 @@ class Request:
     """
 
     by: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
     style: tuple[str, ...] = ()
     cluster: bool = False
     weights: Weighting = "given"
@@ -94,6 +96,7 @@ def read_file(path: Path, request: Request) -> Source:
     try:
         reading = read_votes(
             path,
+            columns=request.columns,
             groups=groups,
             covariates=request.style,
             skip_bad_rows=request.skip_bad_rows,
@@ -230,7 +233,8 @@ def _explain_bad_votes(path: Path, error: RankingError) -> str:
             f"{path}: {error} (rows are counted from 0, without a header). "
             "Correct the row, or leave such rows out with --skip-bad-rows."
         )
-    return f"{path}: {error}"
+    hint = " Name it with --column." if str(error).startswith("no column for ") else ""
+    return f"{path}: {error}{'.' if hint else ''}{hint}"
 
 
 def _select_time(path: Path, votes: Votes, request: Request) -> Votes:

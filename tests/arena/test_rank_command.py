@@ -257,6 +257,25 @@ def test_counts_per_pair_give_the_same_board(file: Path, simulated: Votes, tmp_p
     )
 
 
+def test_columns_are_chosen_by_name(file: Path, tmp_path: Path) -> None:
+    import pandas as pd
+
+    other = tmp_path / "renamed.csv"
+    names = {"model_a": "system_1", "model_b": "system_2", "winner": "better", "judge": "who"}
+    pd.read_csv(file).rename(columns=names).to_csv(other, index=False)
+    assert refusal(str(other)).endswith(" Name it with --column.\n")
+    roles = ("model_a=system_1", "model_b=system_2", "outcome=better", "voter=who")
+    chosen = [word for role in roles for word in ("--column", role)]
+    arguments = (*QUICK, "--cluster", "voter")
+    assert (
+        rank_json(str(other), *arguments, *chosen)["models"]
+        == (rank_json(str(file), *arguments)["models"])
+    )
+    assert refusal("--database", "x.db", *chosen) == (
+        "arena: --column names a file's columns, and there is no file. Leave it out.\n"
+    )
+
+
 # How it is written
 
 
@@ -444,6 +463,8 @@ def test_a_file_that_cannot_be_ranked_is_one_message(
          '--since "soon" is not a time. Write for example 2026-11-30 or 2026-11-30T18:00+01:00.'),
         (["--since", "2027-01-01"],
          "{file} has no vote since 2027-01-01T00:00:00+00:00. Choose another time."),
+        (["--column", "winner=x"], '--column "winner=x" is not ROLE=NAME with a role among'),
+        (["--column", "outcome=x"], "{file}: no column 'x' for outcome; the table has "),
         (["--by", "colour"], "{file}: no column 'colour'; the table has "),
         (["--style", "warmth"], "{file}: no column 'warmth'; the table has "),
         (["--database", "sqlite:///x"],

@@ -103,6 +103,36 @@ def test_counts_per_pair_and_flags_per_vote(tmp_path: Path) -> None:
     assert read_votes(write(tmp_path / "long.csv", long)).votes.models == ("x", "y")
 
 
+def test_a_bad_pair_of_counts_is_named_by_its_own_row(tmp_path: Path) -> None:
+    pairs = pd.DataFrame(
+        {"left": ["x", "y", "z", None, "x"], "right": ["y", "z", "z", "x", "z"],
+         "wins_a": [3, 1, 1, 1, 1.5], "wins_b": [2, 1, 1, 1, 1], "ties": [1, np.nan, 1, 1, 1]}
+    )  # fmt: skip
+    with pytest.raises(InvalidVote, match="row 3: the model name is missing"):
+        read_votes(write(tmp_path / "pairs.csv", pairs))
+    with pytest.raises(InvalidVote, match="row 1: count nan is not a whole number"):
+        read_votes(write(tmp_path / "pairs.csv", pairs.dropna(subset="left")))
+    reading = read_votes(write(tmp_path / "pairs.csv", pairs), skip_bad_rows=True)
+    assert isinstance(reading.votes, Comparisons)
+    assert reading.votes.votes == 6
+    assert reading.rejected == {
+        "left is missing": 1,
+        "a model against itself": 1,
+        "wins_a is no whole number ≥ 0": 1,
+        "ties is no whole number ≥ 0": 1,
+    }
+    renamed = pairs[:1].rename(columns={"left": "eins", "right": "zwei"})
+    counted = read_votes(
+        write(tmp_path / "pairs.csv", renamed), columns={"model_a": "eins", "model_b": "zwei"}
+    ).votes
+    assert counted.models == ("x", "y")
+    long = pd.DataFrame(
+        {"model_a": ["x", "x"], "model_b": ["y", "y"], "winner": ["a", "b"], "count": [5, 0.5]}
+    )
+    reading = read_votes(write(tmp_path / "long.csv", long), skip_bad_rows=True)
+    assert reading.rejected == {"count is no whole number ≥ 0": 1}
+
+
 def test_bad_rows_are_an_error_or_counted_by_reason(tmp_path: Path) -> None:
     bad = pd.DataFrame(
         {"model_a": ["x", None, "x", "y", "x"], "model_b": ["y", "y", "x", "x", "y"],
@@ -185,6 +215,11 @@ def test_style_from_the_public_metadata(tmp_path: Path) -> None:
     raw = np.array([-0.5, 0.0, -0.5, 0.8])
     assert votes.covariates[:, 0] == pytest.approx(raw / raw.std())
     assert votes.covariates[:, 3].tolist() == [0, 0, 0, 0]
+    one = read_votes(path, covariates=["lists"]).votes
+    assert isinstance(one, Votes)
+    assert one.covariate_names == ("lists",)
+    assert one.covariates is not None
+    assert one.covariates[:, 0].tolist() == votes.covariates[:, 2].tolist()
     with pytest.raises(InvalidVote, match="no column 'conv_metadata'"):
         read_votes(write(tmp_path / "w.csv", TABLE), style=True)
     bad = table.assign(conv_metadata=[{}, {}, {}, {}])
