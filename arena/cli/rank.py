@@ -81,9 +81,9 @@ StyleOption = Annotated[
     typer.Option(
         "--style",
         metavar="NAME",
-        help="Adjust for length, headers, bold or lists of the answers in a database (or in a public "
-        "file's conv_metadata), or for a file's column of differences (left minus right); repeat "
-        "for more.",
+        help="Adjust for length, headers, bold or lists of the answers in a database or in a "
+        "public file's conv_metadata, or for a file's column of differences (left minus right); "
+        "repeat for more.",
     ),
 ]
 ByOption = Annotated[
