@@ -1,5 +1,8 @@
 """Statistics of pairwise preference: arrays and tables in, frozen results out."""
 
+from ranking.agreement import Agreement
+from ranking.agreement_intervals import Estimate
+from ranking.agreement_report import AgreementReport, agreement_report
 from ranking.boards import Board, compute_boards
 from ranking.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.comparisons import OUTCOMES, Comparisons
@@ -11,6 +14,15 @@ from ranking.intervals import (
     paired_intervals,
     sandwich_intervals,
 )
+from ranking.judge_orders import OrderAudit, audit_orders
+from ranking.judgements import CATEGORIES, Judgements, read_judgements
+from ranking.kappas import (
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    sideless_kappa,
+)
 from ranking.leaderboard import Coefficient, Leaderboard, compute_leaderboard
 from ranking.paired import PairedFit, fit_paired
 from ranking.ranks import compute_rank_ranges, compute_ranks
@@ -21,26 +33,35 @@ from ranking.votes import Group, Votes
 from ranking.weights import DesignWeights, compute_design_weights
 
 __all__ = [
+    "CATEGORIES",
     "OUTCOMES",
+    "Agreement",
+    "AgreementReport",
     "Board",
     "BradleyTerryFit",
     "Coefficient",
     "Comparisons",
     "DesignWeights",
     "Entry",
+    "Estimate",
     "Group",
     "Intervals",
     "InvalidVote",
+    "Judgements",
     "Leaderboard",
     "NoMaximum",
     "NotConverged",
+    "OrderAudit",
     "PairedFit",
     "PairedIntervals",
     "RankingError",
     "Reading",
     "Rows",
     "Votes",
+    "agreement_report",
+    "audit_orders",
     "bootstrap_intervals",
+    "cohen_kappa",
     "compute_boards",
     "compute_design_weights",
     "compute_leaderboard",
@@ -48,7 +69,12 @@ __all__ = [
     "compute_ranks",
     "fit_bradley_terry",
     "fit_paired",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "krippendorff_alpha",
     "paired_intervals",
+    "read_judgements",
     "read_votes",
     "sandwich_intervals",
+    "sideless_kappa",
 ]
