@@ -151,6 +151,23 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A task with the judgement that stands, sides as the expert saw them.
+
+    Attributes:
+        prompt: the first of the battle.
+        arm: what was shown of a judge's verdict.
+        shown_outcome: the verdict shown.
+        answer: what the expert said.
+    """
+
+    prompt: str
+    arm: Arm
+    shown_outcome: Outcome | None
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How far an expert is with an assignment.
 

@@ -14,7 +14,7 @@ from arena.store.expert_assignments import (
     NameTaken,
     Share,
 )
-from arena.store.expert_records import ExpertRecords, Judged
+from arena.store.expert_records import ExpertRecords
 from arena.store.judge_verdicts import CallRecord, JudgeVerdict, JudgeVerdicts
 from arena.store.judged_battles import JudgedBattles
 from arena.store.judgings import Claim, Judgings, KnownJudge
@@ -37,7 +37,6 @@ __all__ = [
     "ExpertRecords",
     "JudgeVerdict",
     "JudgeVerdicts",
-    "Judged",
     "JudgedBattles",
     "Judgings",
     "KnownJudge",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from arena.experts import (
     Arm,
     CannotJudge,
     Expert,
+    Judged,
     NothingToUndo,
     Progress,
     Reason,
@@ -33,23 +33,6 @@ from arena.store.tables import turns, voters
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Join, RowMapping, Select
     from sqlalchemy.engine import Engine
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A task with the judgement that stands, sides as the expert saw them.
-
-    Attributes:
-        prompt: the first of the battle.
-        arm: what was shown of a judge's verdict.
-        shown_outcome: the verdict shown.
-        answer: what the expert said.
-    """
-
-    prompt: str
-    arm: Arm
-    shown_outcome: Outcome | None
-    answer: Answer
 
 
 class ExpertRecords:

@@ -64,7 +64,7 @@ def lay_out(
     words = texts["battle"]
     html_part(_how_it_works(texts), elem_id="how")
     with gr.Row(elem_id="panels"):
-        chat_a, chat_b = (_lay_out_panel(texts, side) for side in Side)
+        chat_a, chat_b = (lay_out_panel(texts, side) for side in Side)
     state = html_part(battle_state(texts, None), elem_id="state")
     with gr.Row(elem_id="votes"):
         votes = {
@@ -115,7 +115,8 @@ def _how_it_works(texts: Texts) -> str:
     return f'<section class="how"><h1>{tagline}</h1><ol>{steps}</ol></section>'
 
 
-def _lay_out_panel(texts: Texts, side: Side) -> gr.Chatbot:
+def lay_out_panel(texts: Texts, side: Side) -> gr.Chatbot:
+    """One conversation with its title, and a line below it."""
     words = texts["battle"]
     with gr.Column(elem_classes="panel-column", min_width=280):
         html_part(f'<h2 class="panel-title">{words[f"model_{side}"]}</h2>')

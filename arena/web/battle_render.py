@@ -10,7 +10,7 @@ from arena.views import SideState
 from arena.web.markup import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from arena.views import BattleView, Reveal, SideView
     from arena.web.texts import Texts
@@ -34,10 +34,13 @@ class ChatMessage(TypedDict):
 
 def chat_messages(view: BattleView | None, side: Side) -> list[ChatMessage]:
     """The conversation on one side."""
+    return [] if view is None else conversation(view.prompts, view.side(side).answers)
+
+
+def conversation(prompts: Sequence[str], answers: Sequence[str]) -> list[ChatMessage]:
+    """Prompts and answers, turn by turn; an answer that has not begun is left out."""
     messages: list[ChatMessage] = []
-    if view is None:
-        return messages
-    for prompt, answer in zip(view.prompts, view.side(side).answers, strict=True):
+    for prompt, answer in zip(prompts, answers, strict=True):
         messages.append(_message("user", prompt))
         if answer:
             messages.append(_message("assistant", answer))

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from arena.web.texts import Texts
 
 HERE = Path(__file__).parent
-_CONTENT = {"arena": "prompt", "leaderboard": "board"}  # what the skip link leads to
+# What the skip link leads to.
+_CONTENT = {"arena": "prompt", "leaderboard": "board", "expert": "expert-state"}
 
 
 def html_part(
@@ -32,14 +33,14 @@ def page_header(texts: Texts, *, title: str, language: str, active: str) -> str:
         texts: of the page's language.
         title: the arena's.
         language: of the page.
-        active: `arena` or `leaderboard`.
+        active: `arena`, `leaderboard`, or `expert`, which only those with a link find.
     """
     site = texts["site"]
     other = next(code for code in LANGUAGES if code != language)
-    paths = {"arena": "", "leaderboard": "leaderboard/"}
+    paths = {"arena": "", "leaderboard": "leaderboard/", "expert": "expert/"}
     links = "".join(
-        f'<a href="/{language}/{path}"{_current(page == active)}>{escape(site[page])}</a>'
-        for page, path in paths.items()
+        f'<a href="/{language}/{paths[page]}"{_current(page == active)}>{escape(site[page])}</a>'
+        for page in ("arena", "leaderboard")
     )
     return (
         f'<a class="skip-link" href="#{_CONTENT[active]}">{escape(site["skip"])}</a>'

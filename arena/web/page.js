@@ -120,10 +120,11 @@
     prompt.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
-  // A new turn is shown from its prompt on, and then stays: text that moves while somebody
-  // reads cannot be compared.
+  // A new turn of a battle is shown from its prompt on, and then stays: text that moves while
+  // somebody reads cannot be compared.
   const startsAt = new Map();
   const showTurn = () => {
+    if (!find(".battle-status")) return;
     for (const id of ["panel-a", "panel-b"]) {
       const log = document.querySelector(`#${id} [role=log]`);
       const prompts = log?.querySelectorAll(".user-row");

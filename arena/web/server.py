@@ -20,10 +20,13 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio i
 
 import gradio as gr
 
+from arena.expert_panel import ExpertPanel
 from arena.house import open_arena
 from arena.settings import read_signing_secret
 from arena.shipped import find_shipped_data
 from arena.web.battle_page import BattlePage
+from arena.web.expert_gate import ExpertGate
+from arena.web.expert_page import ExpertPage
 from arena.web.identity import VoterTokens
 from arena.web.leaderboard_page import build_leaderboard_page, leaderboard_routes
 from arena.web.shell import PageShell
@@ -72,7 +75,9 @@ def build_app(arena: Arena) -> ASGIApp:
     """The pages in every language, the exports and the health check, as one application."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     settings = arena.settings
-    tokens = VoterTokens(read_signing_secret(settings))
+    secret = read_signing_secret(settings)
+    tokens = VoterTokens(secret)
+    panel = ExpertPanel(arena.store, secret=secret)
 
     @app.get("/", include_in_schema=False)
     def _choose_language(request: Request) -> RedirectResponse:
@@ -101,11 +106,21 @@ def build_app(arena: Arena) -> ASGIApp:
             title=settings.arena.title,
             ideas=ideas.get(texts["language"]["html"], ()),
         ).blocks
-        # The longer path first: a mount takes everything below it.
+        experts = ExpertPage(
+            panel=panel, texts=texts, language=language, title=settings.arena.title
+        ).blocks
+        # The longer paths first: a mount takes everything below it.
         _mount(app, board, path=f"/{language}/leaderboard")
+        _mount(app, experts, path=f"/{language}/expert")
         _mount(app, battle, path=f"/{language}")
-    return PageShell(
+    gate = ExpertGate(
         app,
+        panel=panel,
+        title=settings.arena.title,
+        secure_cookies=settings.server.secure_cookies,
+    )
+    return PageShell(
+        gate,
         title=settings.arena.title,
         tokens=tokens,
         secure_cookies=settings.server.secure_cookies,

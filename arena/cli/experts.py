@@ -1,0 +1,249 @@
+"""`arena experts`: invite people, give them battles to judge, read what they say."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena.settings import Settings
+    from arena.store import Store
+
+NameArgument = Annotated[str, typer.Argument(help="What you call the expert.")]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="The arena's settings.", show_default="arena.toml"),
+]
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option(help="The arena's data directory, in place of the settings' (arena demo)."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+app = typer.Typer(
+    help="Invite experts, give them battles to judge, read what they say.",
+    epilog='Begin with: arena experts invite "Ada L."',
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command(epilog='Example: arena experts invite "Ada L." --days 14 --url https://arena.test')
+def invite(
+    name: NameArgument,
+    *,
+    days: Annotated[int, typer.Option(min=1, max=3650, help="How long the link works.")] = 30,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            help="Where experts reach the arena.", show_default="server.public_url, or this machine"
+        ),
+    ] = None,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Print a personal link; a new one for the same name replaces the old one."""
+    from datetime import UTC, datetime, timedelta
+
+    from arena.cli.refusals import Refusal, refusing
+    from arena.experts import ExpertKeys
+    from arena.settings import read_signing_secret
+
+    with refusing():
+        if not name.strip():
+            raise Refusal('"" is no name. Give one, for example "Ada L.".')
+        with _open(config, data_dir) as (settings, store):
+            known = name.strip() in {expert.name for expert in store.experts.all()}
+            expires_at = datetime.now(UTC) + timedelta(days=days)
+            expert = store.experts.invite(name.strip(), expires_at=expires_at)
+            key = ExpertKeys(read_signing_secret(settings)).sign(expert)
+            base = _find_address(url, settings)
+        typer.echo(f"{base}/{settings.arena.default_language}/expert/?key={key}")
+        typer.echo(
+            f"It lets {expert.name} in until {expires_at:%Y-%m-%d %H:%M} UTC"
+            f"{', and replaces the earlier link' if known else ''}. Whoever has it judges as "
+            f'{expert.name}; to take it back: arena experts revoke "{expert.name}"',
+            err=True,
+        )
+
+
+@app.command("list", epilog="Example: arena experts list --config arena.toml")
+def list_experts(
+    *, config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
+    """List the experts, whether their links work, and how far they are."""
+    from arena.cli.experts_output import print_experts
+    from arena.cli.refusals import refusing
+
+    with refusing(), _open(config, data_dir) as (_, store):
+        print_experts(store.experts.all(), store.assignments.shares(), as_json=as_json)
+
+
+@app.command(epilog='Example: arena experts revoke "Ada L."')
+def revoke(
+    name: NameArgument, *, config: ConfigOption = None, data_dir: DataDirOption = None
+) -> None:
+    """Take an expert's link back at once; what they judged stays."""
+    import difflib
+
+    from arena.cli.refusals import Refusal, refusing
+
+    with refusing(), _open(config, data_dir) as (_, store):
+        if not store.experts.revoke(name):
+            names = [expert.name for expert in store.experts.all()]
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f'Did you mean "{close[0]}"?' if close else "See: arena experts list"
+            raise Refusal(f'there is no expert named "{name}". {hint}')
+        typer.echo(f"The link of {name} lets nobody in any more.")
+
+
+@app.command(
+    epilog="Examples:\n\narena experts sample --battles 160 --experts 2 --stratify category\n\n"
+    'arena experts sample --battles 80 --pair "Model X" "Model Y" --to "Ada L." --to Ben --yes\n\n'
+    "arena experts sample --arms blind=0.5,shown=0.25,planted=0.25 --shown-by JUDGE"
+)
+def sample(
+    *,
+    battles: Annotated[int, typer.Option(min=1, help="How many battles.")] = 160,
+    experts: Annotated[int, typer.Option(min=1, help="How many experts judge each battle.")] = 2,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="Only battles of these two models."),
+    ] = None,
+    stratify: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BY", help="Give each its share: some of pair,category,outcome, with commas."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed draws the same.")] = 0,
+    name: Annotated[
+        str | None, typer.Option(help="Of the assignment.", show_default="assignment-1, …")
+    ] = None,
+    to: Annotated[
+        list[str] | None,
+        typer.Option(help="An expert; repeat for more.", show_default="all whose links work"),
+    ] = None,
+    arms: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARES",
+            help="For a study of how far experts follow a verdict: "
+            "blind=0.5,shown=0.25,planted=0.25.",
+        ),
+    ] = None,
+    shown_by: Annotated[
+        str | None,
+        typer.Option(metavar="JUDGE", help="Whose verdicts are shown, or turned and planted."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Freeze battles into an assignment, after showing how sure its agreement will be."""
+    from arena.cli.experts_sample import Request, confirm, freeze, plan, read_arms, read_strata
+    from arena.cli.refusals import refusing
+
+    with refusing():
+        request = Request(
+            battles=battles,
+            per_battle=experts,
+            pair=pair,
+            stratify=read_strata(stratify),
+            seed=seed,
+            name=name,
+            to=tuple(dict.fromkeys(to or ())),
+            arms=read_arms(arms, shown_by=shown_by),
+            shown_by=shown_by,
+        )
+        with _open(config, data_dir) as (_, store):
+            planned = plan(store, request)
+            confirm(planned, yes=yes)
+            freeze(store, planned)
+
+
+@app.command(epilog="Example: arena experts assignments --json")
+def assignments(
+    *, config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
+    """List the assignments: how they were drawn and how far they are."""
+    from arena.cli.experts_output import print_assignments
+    from arena.cli.refusals import refusing
+
+    with refusing(), _open(config, data_dir) as (_, store):
+        print_assignments(store.assignments.all(), store.assignments.shares(), as_json=as_json)
+
+
+@app.command(epilog="Example: arena experts export --assignment study-1 --output study.csv")
+def export(
+    *,
+    assignment: Annotated[
+        str | None, typer.Option(help="Only this one.", show_default="all")
+    ] = None,
+    form: Annotated[
+        Literal["csv", "jsonl"] | None,
+        typer.Option("--format", help="How to write it; by --output's suffix, or csv."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write it to this file, whole or not.")
+    ] = None,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Write the crowd's votes and the experts' judgements on the same battles, a line each."""
+    from arena.cli.experts_output import choose_format, write_rows
+    from arena.cli.refusals import Refusal, refusing
+
+    with refusing():
+        chosen = choose_format(form, output)
+        with _open(config, data_dir) as (_, store):
+            names = [one.name for one in store.assignments.all()]
+            if assignment is not None and assignment not in names:
+                there = f"There are: {', '.join(names)}" if names else "There is none yet"
+                raise Refusal(f'there is no assignment named "{assignment}". {there}.')
+            write_rows(store.assignments.long_rows(assignment), chosen, output)
+
+
+@contextmanager
+def _open(config: Path | None, data_dir: Path | None) -> Iterator[tuple[Settings, Store]]:
+    """The arena's settings and its record."""
+    from arena.cli.models import DEFAULT_CONFIG
+    from arena.cli.preflight import check_data_dir, check_database
+    from arena.cli.refusals import Refusal
+    from arena.settings import load_settings
+    from arena.store import StoreError, open_store
+
+    path: Path | None = config or DEFAULT_CONFIG
+    overrides = {}
+    if data_dir is not None:
+        overrides["data_dir"] = str(data_dir.expanduser().absolute())
+        if config is None and not DEFAULT_CONFIG.is_file():
+            path = None  # an arena without settings of its own, such as the demo
+    settings = load_settings(path, overrides=overrides, runnable=False)
+    check_data_dir(settings.data_dir)
+    check_database(settings.database.url)
+    try:
+        store = open_store(settings.database.url)
+    except StoreError as error:
+        raise Refusal(str(error)) from None
+    try:
+        yield settings, store
+    finally:
+        store.close()
+
+
+def _find_address(url: str | None, settings: Settings) -> str:
+    """Where experts reach the arena, without a slash at the end."""
+    import re
+
+    from arena.cli.refusals import Refusal
+
+    if url is not None and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
+        raise Refusal(f'--url "{url}" is no web address. Write for example https://arena.test')
+    server = settings.server
+    return (url or server.public_url or f"http://127.0.0.1:{server.port}").rstrip("/")

@@ -1,0 +1,106 @@
+"""The door to the experts' page: a link becomes a cookie, and whoever has neither stays outside.
+
+A link carries its key in the address. It is taken out of there at once: the key would else
+stay in the history, and in the address bar for everybody who looks on.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from arena.experts import NotInvited
+from arena.web.layout import page_header
+from arena.web.texts import LANGUAGES, load_texts
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from arena.expert_panel import ExpertPanel
+    from arena.experts import Expert
+
+COOKIE = "arena_expert"
+_ENTRANCE = re.compile(rf"/({'|'.join(LANGUAGES)})/expert/?")
+# The theme's colours for a page that Gradio has no part in.
+_IN_THE_DARK = (
+    "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.classList.add('dark');"
+)
+
+
+class ExpertGate:
+    """ASGI middleware in front of the experts' page.
+
+    Args:
+        app: what it guards; everything else is passed on to it.
+        panel: knows who is welcome.
+        title: the arena's.
+        secure_cookies: send the cookie over HTTPS only, even where the proxy does not say so.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, panel: ExpertPanel, title: str, secure_cookies: bool
+    ) -> None:
+        self._app = app
+        self._panel = panel
+        self._title = title
+        self._secure_cookies = secure_cookies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets a request through, turns it away, or takes the key out of its address."""
+        match = _ENTRANCE.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        answer = None if match is None else await self._receive(Request(scope), match[1])
+        await (answer or self._app)(scope, receive, send)
+
+    async def _receive(self, request: Request, language: str) -> Response | None:
+        """What to answer at the door, `None` for "come in"."""
+        key = request.query_params.get("key")
+        try:
+            expert = await self._panel.admit(read_key(request.cookies) if key is None else key)
+        except NotInvited:
+            return HTMLResponse(self._refusal(language), status_code=403)
+        entrance = f"/{language}/expert/"
+        if key is None and request.url.path == entrance:
+            return None
+        answer = RedirectResponse(entrance, status_code=303, headers={"cache-control": "no-store"})
+        if key is not None:
+            self._hand_over(answer, key, expert, scheme=request.url.scheme)
+        return answer
+
+    def _hand_over(self, answer: Response, key: str, expert: Expert, *, scheme: str) -> None:
+        left = expert.expires_at - datetime.now(UTC)
+        answer.set_cookie(
+            COOKIE,
+            key,
+            max_age=max(0, int(left.total_seconds())),
+            path="/",
+            secure=self._secure_cookies or scheme == "https",
+            httponly=True,
+            samesite="lax",  # a link in a letter comes from another site
+        )
+
+    def _refusal(self, language: str) -> str:
+        """A page that says no, and not why: it must not tell who is an expert."""
+        texts = load_texts(language)
+        words = texts["expert"]
+        header = page_header(texts, title=self._title, language=language, active="expert")
+        return (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width,initial-scale=1">'
+            f'<link rel="stylesheet" href="/{language}/theme.css"></head>'
+            '<body class="expert-outside">'
+            f"<script>{_IN_THE_DARK}</script>"
+            f'<div class="gradio-container"><main class="main fillable">{header}'
+            f'<div class="expert-end" id="expert-state"><h1>{escape(words["refused_title"])}</h1>'
+            f"<p>{escape(words['refused'])}</p></div></main></div></body></html>"
+        )
+
+
+def read_key(cookies: dict[str, str]) -> str:
+    """The key that a browser keeps, empty where it has none."""
+    return cookies.get(COOKIE, "")
