@@ -78,7 +78,7 @@ def read_names(frame: pd.DataFrame, column: str, role: str) -> Group:
     wrong = np.flatnonzero((names.codes < 0) | np.isin(names.codes, empty))
     if wrong.size:
         row = int(wrong[0])
-        raise InvalidVote(f"the {role} is missing", row=row, value=frame[column].iloc[row])
+        raise InvalidVote(f"the {role} is missing", row=row, value=_value(frame[column], row))
     return names
 
 
@@ -150,7 +150,7 @@ def _refuse_unknown(column: pd.Series, bad: NDArray[np.bool_]) -> None:
     wrong = np.flatnonzero(bad)
     if wrong.size:
         row = int(wrong[0])
-        value = column.iloc[row]
+        value = _value(column, row)
         raise InvalidVote(
             f"unknown verdict {value!r} in {column.name}; expected one of model_a, model_b, tie, "
             "tie (bothbad), tie (inconsistent)",
@@ -198,6 +198,12 @@ def read_amounts(column: pd.Series) -> NDArray[np.float64]:
     wrong = np.flatnonzero(bad)
     if wrong.size:
         row = int(wrong[0])
-        raise InvalidVote(f"{column.name} {column.iloc[row]!r} must be a number ≥ 0",
-                          row=row, value=column.iloc[row])  # fmt: skip
+        value = _value(column, row)
+        raise InvalidVote(f"{column.name} {value!r} must be a number ≥ 0", row=row, value=value)
     return np.asarray(values)
+
+
+def _value(column: pd.Series, row: int) -> object:
+    """What a row holds, as a person would write it."""
+    value = column.iloc[row]
+    return value.item() if isinstance(value, np.generic) else value
