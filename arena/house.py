@@ -12,6 +12,7 @@ from arena.census import Census
 from arena.conductor import BattleLimits, Conductor
 from arena.matchmaker import Matchmaker
 from arena.model_health import ModelHealth
+from arena.spending import Spending
 from arena.standing import Standing
 from arena.store import open_store
 from serving.recorded import RecordedModel
@@ -59,12 +60,14 @@ async def _connect(
     standing = Standing(names, census)
     await standing.catch_up()
     health = ModelHealth(models)
+    spending = _count_spending(settings, store, models)
+    await spending.count()
     matchmaker = Matchmaker(
         names,
         standing,
         policy=settings.matchmaking.policy,
         exploration=settings.matchmaking.exploration,
-        absent=lambda: health.resting,
+        absent=lambda: health.resting | spending.spent_out,
         seed=settings.matchmaking.seed,
     )
     conductor = Conductor(
@@ -86,7 +89,12 @@ async def _connect(
     await conductor.open()
     background = [
         asyncio.create_task(work)
-        for work in (boards.keep_fresh(), standing.keep_up(), health.keep_probing())
+        for work in (
+            boards.keep_fresh(),
+            standing.keep_up(),
+            health.keep_probing(),
+            spending.keep_counting(),
+        )
     ]
     try:
         yield Arena(
@@ -101,6 +109,16 @@ async def _connect(
             task.cancel()
         await asyncio.wait(background)
         await conductor.close()
+
+
+def _count_spending(settings: Settings, store: Store, models: Mapping[str, ChatModel]) -> Spending:
+    caps = {
+        name: rule.max_cost_per_day
+        for name, rule in settings.matchmaking.models.items()
+        if rule.max_cost_per_day is not None and name in models
+    }
+    cards = {name: models[name].card for name in caps}
+    return Spending(store.tokens, cards=cards, caps=caps)
 
 
 def _known_prompts(models: Mapping[str, ChatModel]) -> tuple[str, ...] | None:

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from arena.cli import app
 from arena.demo import DEMO_MODEL, MODEL_FILE_VARIABLE
-from arena.settings import Settings, parse_settings
+from arena.settings import ModelRule, PairRule, Settings, parse_settings
 from arena.store.tables import voters
 from arena.web.texts import load_texts
 from serving.recorded import read_rows
@@ -52,6 +52,8 @@ GENERAL = {
 TABLES: dict[str, Mapping[str, FieldInfo]] = {
     "General": GENERAL,
     **{f"[{name}]": section.model_fields for name, section in SECTIONS.items()},
+    "[matchmaking.models]": ModelRule.model_fields,
+    "[[matchmaking.pairs]]": PairRule.model_fields,
     "[[models]]": ModelSpec.model_fields,
     "[models.sampling]": SamplingSpec.model_fields,
     "[models.timeouts]": TimeoutsSpec.model_fields,
@@ -167,6 +169,8 @@ def words_for(annotation: Any) -> set[str]:  # noqa: ANN401  any annotation
     if get_origin(annotation) is Literal:
         choices = get_args(annotation)
         return {" or ".join(f'`"{choice}"`' for choice in choices), "text"}
+    if get_origin(annotation) is list:
+        return {"list of tables"}
     if get_origin(annotation) is tuple:
         return {"list of text"}
     if get_origin(annotation) is dict or annotation in (SamplingSpec, TimeoutsSpec):

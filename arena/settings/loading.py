@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import tomllib
@@ -189,6 +190,7 @@ def _check_models(
 ) -> list[Problem]:
     source = origins.find(("models",))
     problems = _find_same_names(settings.models, source)
+    problems += _find_strangers(settings, origins)
     if not runnable:
         return problems
     enabled = [model for model in settings.models if model.enabled]
@@ -213,6 +215,39 @@ def _check_models(
                 remedy="Add another [[models]], or enable one with enabled = true",
             )
         )
+    return problems
+
+
+def _find_strangers(settings: Settings, origins: Origins) -> list[Problem]:
+    """Rules of matchmaking about models that there are not, or whose cost nobody knows."""
+    rules, problems = settings.matchmaking, []
+    source = origins.find(("matchmaking",))
+    known = {model.name: model for model in settings.models}
+    told = [(f'matchmaking.models["{name}"]', name) for name in rules.models]
+    told += [
+        (f"matchmaking.pairs[#{number}].models", name)
+        for number, rule in enumerate(rules.pairs, start=1)
+        for name in rule.models
+    ]
+    for key, name in told:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            remedy = f'Write "{close[0]}"' if close else "Name one of the [[models]]"
+            what = f'names "{name}", and no model is called so'
+            problems.append(Problem(source=source, key=key, what=what, remedy=remedy))
+    for name, rule in rules.models.items():
+        model = known.get(name)
+        if model is None or rule.max_cost_per_day is None:
+            continue
+        if None in (model.price_input, model.price_output):
+            problems.append(
+                Problem(
+                    source=source,
+                    key=f'matchmaking.models["{name}"].max_cost_per_day',
+                    what="needs the model's prices",
+                    remedy="Set price_input and price_output, US dollars a million tokens",
+                )
+            )
     return problems
 
 

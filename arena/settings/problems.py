@@ -227,6 +227,10 @@ _WORDS = (
 )
 
 
+# Tables that are written once for each of something.
+_REPEATED: dict[Location, str] = {("models",): "model", ("matchmaking", "pairs"): "pair"}
+
+
 def _word(kind: str, detail: ErrorDetails) -> str:
     for pattern, words in _WORDS:
         if re.fullmatch(pattern, kind):
@@ -249,8 +253,9 @@ def _example(schema: Mapping[str, Any], location: Location) -> str:
     for option in options:
         if option.get("type") in samples:
             return f"Write for example {_assign(location[-1], samples[option['type']])}"
-    if location[-1:] == ("models",) or isinstance(location[-1], int):
-        return "Write each model under a line [[models]]"
+    table = tuple(step for step in location if not isinstance(step, int))
+    if table in _REPEATED:
+        return f"Write each {_REPEATED[table]} under a line [[{'.'.join(map(str, table))}]]"
     return f"Write its settings under a line [{'.'.join(map(str, location))}]"
 
 
@@ -268,6 +273,8 @@ def _properties(schema: Mapping[str, Any], location: Location) -> dict[str, Any]
                 below += [node["items"]] if isinstance(node.get("items"), dict) else []
             elif step in node.get("properties", {}):
                 below.append(node["properties"][step])
+            elif isinstance(node.get("additionalProperties"), dict):
+                below.append(node["additionalProperties"])
         nodes = below
     found: dict[str, Any] = {}
     for node in _expand(nodes, schema):

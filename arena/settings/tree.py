@@ -7,10 +7,18 @@ import os
 import re
 import secrets
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from platformdirs import user_data_path
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from serving.specs import ModelSpec
@@ -79,6 +87,47 @@ class ServerSettings(_Section):
         return secret
 
 
+class ModelRule(_Section):
+    """How often one model may be drawn; shares are of all battles."""
+
+    max_share: float | None = Field(default=None, gt=0, le=1)
+    min_share: float | None = Field(default=None, gt=0, le=1)
+    # US dollars at the prices of its card; it rests for the remainder of the day (UTC).
+    max_cost_per_day: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if (self.min_share or 0) > (self.max_share or 1):
+            raise ValueError(
+                f"min_share is {self.min_share:g}, above max_share, {self.max_share:g}."
+                " Lower one or raise the other"
+            )
+        return self
+
+
+class PairRule(_Section):
+    """How often two models may meet: a share of all battles, or never."""
+
+    models: tuple[str, str]
+    share: float | None = Field(default=None, gt=0, lt=1)
+    never: bool = False
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _check_two(cls, models: object) -> object:
+        if not isinstance(models, list | tuple) or len(set(map(str, models))) != 2:
+            raise ValueError('is not two names. Write for example models = ["One", "Another"]')
+        return models
+
+    @model_validator(mode="after")
+    def _check_one_of_two(self) -> Self:
+        if self.never is (self.share is not None):
+            raise ValueError(
+                "has both share and never, or neither. Write share = 0.1, or never = true"
+            )
+        return self
+
+
 class MatchmakingSettings(_Section):
     """How the next pair is drawn."""
 
@@ -86,6 +135,8 @@ class MatchmakingSettings(_Section):
     # The share of draws spread evenly over all pairs: every pair keeps a known chance.
     exploration: float = Field(default=0.1, gt=0, le=1)
     seed: int | None = None
+    models: dict[str, ModelRule] = {}
+    pairs: list[PairRule] = []
 
 
 class BattleSettings(_Section):

@@ -19,6 +19,7 @@ from arena.store.judge_verdicts import CallRecord, JudgeVerdict, JudgeVerdicts
 from arena.store.judged_battles import JudgedBattles
 from arena.store.judgings import Claim, Judgings, KnownJudge
 from arena.store.snapshots import Snapshot, Snapshots
+from arena.store.token_counts import TokenCounts, Tokens
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
 from arena.store.voted_answers import Answer, VotedAnswers, VotedBattle
 from arena.store.workers import Workers
@@ -49,6 +50,8 @@ __all__ = [
     "Store",
     "StoreError",
     "Tally",
+    "TokenCounts",
+    "Tokens",
     "VoteCounts",
     "VotedBattle",
     "Workers",
@@ -66,6 +69,7 @@ class Store:
     answers: VotedAnswers
     snapshots: Snapshots
     workers: Workers
+    tokens: TokenCounts
     judgings: Judgings
     experts: ExpertRecords
     assignments: ExpertAssignments
@@ -91,6 +95,7 @@ def open_store(url: str) -> Store:
         answers=VotedAnswers(engine),
         snapshots=Snapshots(engine),
         workers=Workers(engine),
+        tokens=TokenCounts(engine),
         judgings=Judgings(engine),
         experts=ExpertRecords(engine),
         assignments=ExpertAssignments(engine),

@@ -160,6 +160,7 @@ responses = Table(
     UniqueConstraint("battle_id", "turn", "side", "attempt"),
     one_of("side", Side),
     one_of("status", ResponseStatus),
+    Index(None, "created_at"),
 )
 
 votes = Table(

@@ -144,6 +144,52 @@ def test_a_relative_data_directory_starts_at_its_file(write: Write, tmp_path: Pa
             " Write for example https://arena.example.org.",
             id="bad public URL",
         ),
+        pytest.param(
+            "[matchmaking.models.Alpha]\nmax_share = 0.1\nmin_share = 0.4",
+            "matchmaking.models.Alpha = a table of 2 min_share is 0.4, above max_share, 0.1."
+            " Lower one or raise the other.",
+            id="shares that contradict",
+        ),
+        pytest.param(
+            "[matchmaking.models.Alpha]\nmax_shar = 0.1",
+            'matchmaking.models.Alpha.max_shar = 0.1 is not a setting. Did you mean "max_share"?',
+            id="unknown in a rule",
+        ),
+        pytest.param(
+            "[matchmaking.models.Alhpa]\nmax_share = 0.1",
+            'matchmaking.models["Alhpa"] names "Alhpa", and no model is called so. Write "Alpha".',
+            id="rule of no model",
+        ),
+        pytest.param(
+            "[matchmaking.models.Alpha]\nmax_cost_per_day = 2",
+            'matchmaking.models["Alpha"].max_cost_per_day needs the model\'s prices.'
+            " Set price_input and price_output, US dollars a million tokens.",
+            id="cost without prices",
+        ),
+        pytest.param(
+            "[[matchmaking.pairs]]\nmodels = ['Alpha', 'Gamma']\nnever = true",
+            'matchmaking.pairs[#1].models names "Gamma", and no model is called so.'
+            " Name one of the [[models]].",
+            id="pair of no model",
+        ),
+        pytest.param(
+            "[[matchmaking.pairs]]\nmodels = ['Alpha']\nnever = true",
+            "matchmaking.pairs[#1].models = a list of 1 is not two names."
+            ' Write for example models = ["One", "Another"].',
+            id="pair of one",
+        ),
+        pytest.param(
+            "[[matchmaking.pairs]]\nmodels = ['Alpha', 'Beta']",
+            "matchmaking.pairs[#1] has both share and never, or neither."
+            " Write share = 0.1, or never = true.",
+            id="pair without a rule",
+        ),
+        pytest.param(
+            "[matchmaking]\npairs = 3",
+            "matchmaking.pairs = 3 is not a list."
+            " Write each pair under a line [[matchmaking.pairs]].",
+            id="pairs that are none",
+        ),
     ],
 )
 def test_a_bad_value_is_named_with_its_remedy(write: Write, text: str, message: str) -> None:
