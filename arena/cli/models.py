@@ -67,7 +67,7 @@ def check(
 
     specs = _load(config or context.obj)
     with refusing():
-        chosen = _choose(specs, names or [])
+        chosen = choose_models(specs, names or [])
         reports = _ask_all(chosen)
     if as_json:
         typer.echo(json.dumps([asdict(report) for report in reports], ensure_ascii=False, indent=2))
@@ -118,7 +118,7 @@ def _draw_list(rows: Sequence[dict[str, object]]) -> Table:
     return table
 
 
-def _choose(specs: Sequence[ModelSpec], names: Sequence[str]) -> list[ModelSpec]:
+def choose_models(specs: Sequence[ModelSpec], names: Sequence[str]) -> list[ModelSpec]:
     """The models asked for by name, disabled or not; all enabled ones otherwise."""
     from arena.cli.refusals import Refusal
 

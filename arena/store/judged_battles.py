@@ -10,6 +10,7 @@ from sqlalchemy import and_, exists, or_, select
 
 from arena.battles import BattleStatus, ResponseStatus, Side
 from arena.judging.judgements import AnsweredBattle, AnsweredTurn
+from arena.store.expert_tables import assignment_items, assignments
 from arena.store.tables import battles, responses, turns
 
 if TYPE_CHECKING:
@@ -30,13 +31,18 @@ class JudgedBattles:
         self._engine = engine
 
     def find(
-        self, *, pair: tuple[str, str] | None = None, category: str | None = None
+        self,
+        *,
+        assignment: str | None = None,
+        pair: tuple[str, str] | None = None,
+        category: str | None = None,
     ) -> list[str]:
         """The ids of battles whose answers cannot change any more, oldest first.
 
         These are the battles that were voted on and those of prompt sets.
 
         Args:
+            assignment: only those that experts were given under this name.
             pair: only between these two models, on whichever sides.
             category: only of this category.
         """
@@ -48,6 +54,13 @@ class JudgedBattles:
         ]
         if pair is not None:
             where += [battles.c.model_a.in_(pair), battles.c.model_b.in_(pair)]
+        if assignment is not None:
+            given = (
+                select(assignment_items.c.battle_id)
+                .join(assignments, assignments.c.id == assignment_items.c.assignment_id)
+                .where(assignments.c.name == assignment)
+            )
+            where.append(battles.c.id.in_(given))
         if category is not None:
             where.append(battles.c.category == category)
         query = select(battles.c.id).where(*where).order_by(battles.c.created_at, battles.c.id)

@@ -1,0 +1,238 @@
+"""Asks a judge all questions of an order, each once, whatever happens in between."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from sqlalchemy.exc import OperationalError
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from arena.judging.orders import is_to_ask, list_questions, price, read_sampling
+from arena.judging.reading import read_verdict
+from arena.store import Claim
+from serving.protocol import Completion, ContextTooLong, Message, RateLimited, ServingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from arena.judging.orders import Question, RunOrder
+    from arena.store import Store
+    from serving.protocol import ChatModel
+
+# After so many failures in a row something is wrong with all of them: a key, an address, a
+# quota. A conversation that is too long is wrong by itself and does not count.
+GIVE_UP_AFTER = 10
+# How long nothing new is asked after a provider said "too many requests" to the last attempt.
+_PAUSE_SECONDS = 5.0
+_LONGEST_PAUSE_SECONDS = 60.0
+_POLL_SECONDS = 0.3
+_STORE_ATTEMPTS = 5
+
+StopReason = Literal["told", "max_cost", "failures"]
+
+
+class Ended(NamedTuple):
+    """How one question ended.
+
+    Attributes:
+        answered: whether there is an answer.
+        cost: US dollars, `None` where it is not known.
+        message: why there is none.
+    """
+
+    answered: bool
+    cost: float | None
+    message: str = ""
+
+
+class Asking:
+    """One worker's part in a run.
+
+    Args:
+        store: the record.
+        model: the judge.
+        order: what to ask.
+        worker_id: who asks.
+        report: told of each question that ended.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        model: ChatModel,
+        *,
+        order: RunOrder,
+        worker_id: str,
+        report: Callable[[Ended], None],
+    ) -> None:
+        self._store = store
+        self._model = model
+        self._order = order
+        self._worker_id = worker_id
+        self._report = report
+        self._voter_id = order.judge.voter_id
+        self._sampling = read_sampling(order.judge)
+        self._stop: StopReason | None = None
+        self._stopping = asyncio.Event()
+        self._spent = 0.0  # of this run, with the most that what is under way may cost
+        self._failures = 0
+        self._resume_at = 0.0
+        self._elsewhere: list[Question] = []
+
+    @property
+    def stopped_by(self) -> StopReason | None:
+        """Why not all was asked."""
+        return self._stop
+
+    def stop(self, reason: StopReason = "told") -> None:
+        """Asks nothing new; what is under way is finished and stored."""
+        self._stop = self._stop or reason
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Asks until all questions have ended, wherever they were asked, or it is stopped."""
+        questions = self._find_open()
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._order.concurrency):
+                group.create_task(self._ask_next(questions))
+        await self._await_others()
+
+    def _find_open(self) -> Iterator[Question]:
+        statuses = self._store.judgings.statuses(self._voter_id)
+        for question in list_questions(self._store, self._order.judge, self._order.battle_ids):
+            if question is not None and is_to_ask(
+                statuses.get(question.key), retry_failed=self._order.retry_failed
+            ):
+                yield question
+
+    async def _ask_next(self, questions: Iterator[Question]) -> None:
+        while self._stop is None:
+            await self._sit_out_pause()
+            question = next(questions, None)
+            if question is None:
+                return
+            await self._try(question, retry_failed=self._order.retry_failed)
+
+    async def _sit_out_pause(self) -> None:
+        await self._rest(self._resume_at - time.monotonic())
+
+    async def _rest(self, seconds: float) -> None:
+        """Sleeps, unless it is stopped."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._stopping.wait()
+
+    async def _await_others(self) -> None:
+        """Waits for what other workers are asking, and asks what they leave behind."""
+        while self._elsewhere and self._stop is None:
+            waiting, self._elsewhere = self._elsewhere, []
+            for question in waiting:
+                await self._try(question, retry_failed=False)
+            if self._elsewhere:
+                await self._rest(_POLL_SECONDS)
+
+    async def _try(self, question: Question, *, retry_failed: bool) -> None:
+        """Claims a question, asks it, and records how it ended."""
+        reserved = self._reserve(question)
+        if reserved is None:
+            return
+        claim = await asyncio.to_thread(
+            self._store.judgings.claim,
+            self._voter_id,
+            question.key,
+            request=question.request,
+            worker_id=self._worker_id,
+            retry_failed=retry_failed,
+        )
+        cost: float | None = 0.0
+        if claim is Claim.MINE:
+            ended = await self._ask(question)
+            cost = ended.cost
+            self._report(ended)
+        elif claim is Claim.ELSEWHERE:
+            self._elsewhere.append(question)
+        # What is not known counts as the most that it may have been.
+        self._spent += (reserved if cost is None else cost) - reserved
+
+    def _reserve(self, question: Question) -> float | None:
+        """The most that a question may cost, set aside; `None` where that is too much."""
+        limit = self._order.max_cost
+        most = price(self._order.spec, question.prompt_tokens, self._sampling.max_tokens) or 0.0
+        if limit is not None and self._spent + most > limit:
+            self.stop("max_cost")
+            return None
+        self._spent += most
+        return most
+
+    async def _ask(self, question: Question) -> Ended:
+        try:
+            completion = await self._complete(question)
+        except ServingError as error:
+            self._note_failure(error)
+            await self._record_failure(question, error)
+            return Ended(answered=False, cost=None, message=str(error))
+        self._failures = 0
+        cost = price(self._order.spec, completion.prompt_tokens, completion.completion_tokens)
+        await self._record_answer(question, completion, cost)
+        return Ended(answered=True, cost=cost)
+
+    async def _complete(self, question: Question) -> Completion:
+        messages = [_message(turn) for turn in question.request]
+        async with aclosing(self._model.stream(messages, self._sampling)) as events:
+            async for event in events:
+                if isinstance(event, Completion):
+                    return event
+        raise AssertionError("a stream ended without a Completion")
+
+    def _note_failure(self, error: ServingError) -> None:
+        if not isinstance(error, ContextTooLong):
+            self._failures += 1
+        if self._failures >= GIVE_UP_AFTER:
+            self.stop("failures")
+        if isinstance(error, RateLimited):
+            pause = min(error.retry_after or _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
+            self._resume_at = max(self._resume_at, time.monotonic() + pause)
+
+    async def _record_answer(
+        self, question: Question, completion: Completion, cost: float | None
+    ) -> None:
+        async for attempt in _insisting():
+            with attempt:
+                await asyncio.to_thread(
+                    self._store.judgings.answer,
+                    self._voter_id,
+                    question.key,
+                    worker_id=self._worker_id,
+                    completion=completion,
+                    verdict=read_verdict(completion.text, swapped=question.key.swapped),
+                    cost=cost,
+                )
+
+    async def _record_failure(self, question: Question, error: ServingError) -> None:
+        async for attempt in _insisting():
+            with attempt:
+                await asyncio.to_thread(
+                    self._store.judgings.fail,
+                    self._voter_id,
+                    question.key,
+                    worker_id=self._worker_id,
+                    error=error,
+                )
+
+
+def _insisting() -> AsyncRetrying:
+    """Tries again where the database is busy or away: what was answered was paid for."""
+    return AsyncRetrying(
+        retry=retry_if_exception_type(OperationalError),
+        stop=stop_after_attempt(_STORE_ATTEMPTS),
+        wait=wait_exponential(multiplier=0.5, max=10),
+        reraise=True,
+    )
+
+
+def _message(turn: dict[str, str]) -> Message:
+    return Message("system" if turn["role"] == "system" else "user", turn["content"])
