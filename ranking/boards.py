@@ -100,7 +100,8 @@ def compute_boards(
     Args:
         votes: All votes.
         by: Names of groups of the votes; "day", "week", "month" and "year" split by time.
-        min_votes: A part with fewer votes gets no board: it is left blank, never guessed.
+        min_votes: A part with fewer votes gets no board: it is left blank, never guessed. So
+            does one whose votes are all of one voter, where voters are clusters.
         adjust: Compute each board a second time, adjusted for the votes' covariates.
         progress: Called with the replicates done of all boards together, and their total.
         options: As for `compute_leaderboard`.
@@ -112,12 +113,15 @@ def compute_boards(
     for group in by:
         parts.extend((group, label, part) for label, part in _split(votes, group))
     counted = [_count_votes(part, options) for *_, part in parts]
-    filled = sum(count >= max(min_votes, 1) for count in counted)
-    shares = _share_progress(progress, filled * (1 + adjust))
+    filled = [
+        count >= max(min_votes, 1) and not (group != "overall" and _is_one_voter(part, options))
+        for (group, _, part), count in zip(parts, counted, strict=True)
+    ]
+    shares = _share_progress(progress, sum(filled) * (1 + adjust))
     boards = []
-    for (group, label, part), count in zip(parts, counted, strict=True):
+    for (group, label, part), count, is_filled in zip(parts, counted, filled, strict=True):
         plain = adjusted = None
-        if count >= max(min_votes, 1):
+        if is_filled:
             plain = _compute_part(part, options, next(shares))
             if adjust:
                 adjusted = _compute_part(part, {**options, "covariates": True}, next(shares))
@@ -130,6 +134,13 @@ def _count_votes(part: Votes, options: BoardOptions) -> int:
     if options.get("both_bad") == "drop":
         return int((part.outcome != BOTH_BAD).sum())
     return len(part)
+
+
+def _is_one_voter(part: Votes, options: BoardOptions) -> bool:
+    """Whether voters are clusters, and there is but one."""
+    if not options.get("cluster") or part.voter is None:
+        return False
+    return len(np.unique(part.voter.codes)) < 2
 
 
 def _share_progress(progress: Progress | None, boards: int) -> Iterator[Progress | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from ranking.comparisons import BOTH_BAD, TIE, Comparisons
 from ranking.errors import RankingError
 from ranking.sandwich import sandwich_pairs, sandwich_rows
 from ranking.threads import one_blas_thread
+from ranking.widening import find_stretch, normal_quantile, stretch, widen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +77,7 @@ def sandwich_intervals(
     """
     ties = count_ties(comparisons, both_bad)
     plain = build_from_covariance(fit.strengths, sandwich_pairs(fit, ties), level=level, seed=seed)
-    return _widen(plain, fit, fit.pairs.games, ties)
+    return widen(plain, fit, fit.pairs.games, ties)
 
 
 @one_blas_thread
@@ -114,7 +115,7 @@ def bootstrap_intervals(
     found = resample_strengths(comparisons, fit, resampling, both_bad=both_bad)
     errors = np.sqrt(fit.covariance().diagonal())
     plain = build_from_replicates(fit.strengths, errors, found, level=level)
-    return _widen(plain, fit, fit.pairs.games, count_ties(comparisons, both_bad))
+    return widen(plain, fit, fit.pairs.games, count_ties(comparisons, both_bad))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,13 +146,19 @@ def paired_intervals(
 ) -> PairedIntervals:
     """Intervals of any paired fit: sandwich, or bootstrap where `replicates` is given.
 
-    Rows with a cluster are summed (sandwich) or resampled (bootstrap) cluster by cluster.
+    Rows with a cluster are summed (sandwich) or resampled (bootstrap) cluster by cluster, and
+    the intervals are those of Student's t with a degree of freedom less than clusters.
 
     Raises:
-        RankingError: Fewer than two replicates, or an unknown kind or level.
+        RankingError: Fewer than two replicates or clusters, or an unknown kind or level.
         NoMaximum: A replicate has no finite maximum (without a prior), or no tie.
     """
     size = len(fit.models)
+    clusters = None if fit.rows.cluster is None else fit.rows.number_clusters()[1]
+    if clusters == 1:
+        raise RankingError(
+            "one voter cast all votes, so how voters differ is unknown; do without clusters"
+        )
     if replicates is None:
         covariance = sandwich_rows(fit)
         every = build_from_covariance(fit.parameters, covariance, level=level, seed=seed)
@@ -166,8 +173,12 @@ def paired_intervals(
         plain = build_from_replicates(
             fit.strengths, errors[:size], found.select(slice(size)), level=level
         )
+    if clusters is not None:
+        factor = find_stretch(clusters, level, resampled=replicates is not None)
+        every = stretch(every, fit.parameters, factor)
+        plain = stretch(plain, fit.strengths, factor)
     wins = fit.rows.wins()
-    widened = _widen(plain, fit, wins + wins.T, fit.rows.ties())
+    widened = widen(plain, fit, wins + wins.T, fit.rows.ties())
     return PairedIntervals(widened, lower=every.lower, upper=every.upper)
 
 
@@ -237,13 +248,6 @@ def count_ties(comparisons: Comparisons, both_bad: BothBad) -> Floats:
     return np.asarray(ties + ties.T, dtype=float)
 
 
-def normal_quantile(level: float) -> float:
-    """Half-width, in standard errors, of a two-sided normal interval."""
-    from scipy.special import ndtri
-
-    return float(ndtri(0.5 + level / 2))
-
-
 def _check_level(level: float) -> None:
     if not 0.0 < level < 1.0:
         raise RankingError(f"level must lie between 0 and 1, not {level!r}")
@@ -299,36 +303,3 @@ def _simulate_multiplier(covariance: Floats, level: float, seed: int) -> float:
     # Single precision: the quantile's own error from its draws is a million times larger.
     draws = rng.standard_normal((_GAUSSIAN_DRAWS, len(values)), dtype=np.float32)
     return _raise_quantile(np.abs(draws @ root.T.astype(np.float32)).max(axis=1), level)
-
-
-def _widen(
-    intervals: Intervals, fit: BradleyTerryFit | PairedFit, games: Floats, ties: Floats
-) -> Intervals:
-    """Fall back on the curvature of likelihood and prior where the votes show no spread.
-
-    A model that won every battle wins every battle of every resample, too: its bootstrap
-    and sandwich intervals say "certain" exactly where nothing is known.
-    """
-    undecided = ties.sum(axis=1) >= games.sum(axis=1)
-    widened = fit.components.provisional | undecided
-    if not widened.any():
-        return intervals
-    size = len(fit.models)
-    from_model = np.sqrt(fit.covariance().diagonal()[:size])
-    error = np.where(
-        widened, np.maximum(from_model, intervals.standard_error), intervals.standard_error
-    )
-    z = normal_quantile(intervals.level)
-    multiplier = max(intervals.multiplier, z)
-    low, high = fit.strengths - z * error, fit.strengths + z * error
-    wide_low, wide_high = fit.strengths - multiplier * error, fit.strengths + multiplier * error
-    return replace(
-        intervals,
-        lower=np.where(widened, np.minimum(low, intervals.lower), intervals.lower),
-        upper=np.where(widened, np.maximum(high, intervals.upper), intervals.upper),
-        simultaneous_lower=np.minimum(wide_low, intervals.simultaneous_lower),
-        simultaneous_upper=np.maximum(wide_high, intervals.simultaneous_upper),
-        standard_error=error,
-        multiplier=multiplier,
-        widened=widened,
-    )

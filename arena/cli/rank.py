@@ -263,11 +263,10 @@ def _tell_what_is_missing(ranking: Ranking) -> None:
             typer.echo(f"arena: no board by {group}: no vote has one on record", err=True)
     for part in ranking.parts:
         if part.board is None:
-            typer.echo(
-                f"arena: no board for {part.group} {part.label}: {part.votes:,} votes, "
-                f"fewer than --min-votes {ranking.min_votes}",
-                err=True,
-            )
+            few = f"{part.votes:,} votes, fewer than --min-votes {ranking.min_votes}"
+            one = "one person cast all its votes, which leaves --cluster voter nothing to compare"
+            why = few if part.votes < ranking.min_votes else one
+            typer.echo(f"arena: no board for {part.group} {part.label}: {why}", err=True)
 
 
 def _write(ranking: Ranking, chosen: Format, output: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -180,6 +181,24 @@ def test_the_caption_says_how_the_board_was_made(
 ) -> None:
     bad = int((simulated.outcome == 3).sum())
     assert words.format(bad=bad) in rank(str(file), *QUICK, *arguments).stdout
+
+
+def test_one_voter_is_not_compared_with_himself(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    lines = [
+        f"x,y,{'model_a' if i % 3 else 'model_b'},v{i % 9 * (i % 2)},{i % 2}" for i in range(300)
+    ]
+    path.write_text("\n".join(["model_a,model_b,winner,judge,turn", *lines]))
+    done = rank(str(path), *QUICK, "--cluster", "voter", "--by", "turn")
+    assert done.stderr == (
+        "arena: no board for turn 0: one person cast all its votes, "
+        "which leaves --cluster voter nothing to compare\n"
+    )
+    path.write_text("\n".join(["model_a,model_b,winner,judge,turn", *lines[::2]]))
+    assert refusal(str(path), *QUICK, "--cluster", "voter") == (
+        f"arena: {path}: one voter cast all votes, so how voters differ is unknown; "
+        "do without clusters\n"
+    )
 
 
 @pytest.mark.parametrize("form", ["table", "md", "html"])
@@ -374,6 +393,15 @@ def test_a_process_prints_the_board_alone(file: Path) -> None:
     assert len(json.loads(done.stdout)["models"]) == 4
 
 
+def read_terminal(terminal: int) -> str:
+    """All that is written to it until its other end is closed."""
+    parts = []
+    with os.fdopen(terminal, "rb", buffering=0) as stream, contextlib.suppress(OSError):
+        while part := stream.read(4096):
+            parts.append(part)
+    return b"".join(parts).decode()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 def test_a_terminal_sees_progress_and_a_pipe_only_the_board(file: Path) -> None:
     import pty
@@ -389,9 +417,8 @@ def test_a_terminal_sees_progress_and_a_pipe_only_the_board(file: Path) -> None:
     ) as process:
         os.close(end)
         assert process.stdout is not None
+        seen = read_terminal(terminal)
         assert process.stdout.read().startswith("group,label,model,strength,score")
-    seen = os.read(terminal, 100_000).decode()
-    os.close(terminal)
     assert "Reading the votes" in seen
     assert "Ranking 4 models" in seen
     # The work is shared out over the boards, and shown until all of it is done.

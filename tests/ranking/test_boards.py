@@ -103,3 +103,16 @@ def test_a_part_of_dropped_votes_has_no_board(votes: Votes) -> None:
     overall = boards[0].board
     assert overall is not None
     assert overall.diagnostics["votes"] == boards[0].votes
+
+
+def test_a_part_of_one_voter_has_no_board_by_voters(votes: Votes) -> None:
+    assert votes.voter is not None
+    labels = votes.groups["category"]
+    code = labels.codes == labels.names.index("code")
+    voter = replace(votes.voter, codes=np.where(code, 0, votes.voter.codes))
+    boards = compute_boards(
+        replace(votes, voter=voter), by=["category"], interval="sandwich", cluster=True
+    )
+    assert [board.label for board in boards if board.board is None] == ["code", "rare"]
+    plain = compute_boards(replace(votes, voter=voter), by=["category"], interval="sandwich")
+    assert [board.label for board in plain if board.board is None] == ["rare"]

@@ -14,6 +14,8 @@ from sklearn.linear_model import LogisticRegression
 
 from ranking import (
     Comparisons,
+    Group,
+    RankingError,
     Rows,
     Votes,
     bootstrap_intervals,
@@ -193,6 +195,28 @@ def test_sandwich_and_bootstrap_agree_by_voter(arena: Votes) -> None:
     assert bootstrap / sandwich == pytest.approx(np.ones(MODELS), abs=0.2)
     by_battle = paired_intervals(fit_paired(arena.to_rows(covariates=False)))
     assert sandwich.mean() > by_battle.strengths.standard_error.mean()
+
+
+@pytest.mark.parametrize("replicates", [None, 200])
+def test_a_few_voters_are_read_by_students_t(arena: Votes, replicates: int | None) -> None:
+    rows = replace(
+        arena, voter=Group.from_column([f"v{i % 5}" for i in range(len(arena))])
+    ).to_rows(cluster=True)
+    fit = fit_paired(rows)
+    spread = paired_intervals(fit, replicates=replicates, level=0.9)
+    half = (spread.strengths.upper - spread.strengths.lower) / 2
+    # Student's t of 4 degrees of freedom at 0.95, from any table.
+    normal = spread.strengths.standard_error * (1.0 if replicates is None else np.sqrt(5 / 4))
+    rel = 1e-3 if replicates is None else 0.25
+    assert half == pytest.approx(2.132 * normal, rel=rel)
+    assert spread.lower[:MODELS] == pytest.approx(spread.strengths.lower)
+
+
+def test_one_voter_tells_nothing_of_how_voters_differ(arena: Votes) -> None:
+    alone = replace(arena, voter=Group.from_column(["v"] * len(arena)))
+    fit = fit_paired(alone.to_rows(cluster=True))
+    with pytest.raises(RankingError, match="one voter cast all votes"):
+        paired_intervals(fit)
 
 
 def test_the_fast_intervals_agree_with_the_general_ones(arena: Votes) -> None:
