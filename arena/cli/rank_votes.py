@@ -150,6 +150,11 @@ def read_database(url: str, request: Request) -> Source:
         voters = store.votes.count_voters(since=request.since, until=request.until)
     finally:
         store.close()
+    if votes is None and request.style and voters:
+        raise Refusal(
+            f"{name} has votes{_say_times(request)}, but none whose answers are on record, which "
+            "--style needs. Leave it out."
+        )
     if votes is None:
         raise Refusal(f"{name} has no vote that counts{_say_times(request)}. Vote, then rank.")
     described = {

@@ -699,6 +699,10 @@ def test_the_database_of_a_configured_arena(tmp_path: Path, store: Store) -> Non
         connection.execute(
             update(votes).where(votes.c.id.in_(retracted)).values(retracted_at=START)
         )
+    assert refusal("--config", str(config), "--style", "length") == (
+        f"arena: sqlite:///{tmp_path}/arena.db has votes, but none whose answers are on record, "
+        "which --style needs. Leave it out.\n"
+    )
     found = rank_json("--config", str(config), *QUICK)
     a, b, outcomes, counts = zip(*store.votes.by_outcome(), strict=True)
     board = compute_leaderboard(
