@@ -39,6 +39,7 @@ class Candidate:
         model_a: its model on the left.
         model_b: its model on the right.
         category: of its first prompt, `None` where it is not known.
+        turns: of its conversation.
         outcome: the crowd's vote, `None` for a battle of a prompt set.
     """
 
@@ -46,6 +47,7 @@ class Candidate:
     model_a: str
     model_b: str
     category: str | None
+    turns: int
     outcome: Outcome | None
 
 

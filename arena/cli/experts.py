@@ -213,10 +213,9 @@ def export(
 def _open(config: Path | None, data_dir: Path | None) -> Iterator[tuple[Settings, Store]]:
     """The arena's settings and its record."""
     from arena.cli.models import DEFAULT_CONFIG
-    from arena.cli.preflight import check_data_dir, check_database
-    from arena.cli.refusals import Refusal
+    from arena.cli.preflight import check_data_dir
+    from arena.cli.stores import opening
     from arena.settings import load_settings
-    from arena.store import StoreError, open_store
 
     path: Path | None = config or DEFAULT_CONFIG
     overrides = {}
@@ -226,15 +225,8 @@ def _open(config: Path | None, data_dir: Path | None) -> Iterator[tuple[Settings
             path = None  # an arena without settings of its own, such as the demo
     settings = load_settings(path, overrides=overrides, runnable=False)
     check_data_dir(settings.data_dir)
-    check_database(settings.database.url)
-    try:
-        store = open_store(settings.database.url)
-    except StoreError as error:
-        raise Refusal(str(error)) from None
-    try:
+    with opening(settings) as store:
         yield settings, store
-    finally:
-        store.close()
 
 
 def _find_address(url: str | None, settings: Settings) -> str:

@@ -23,9 +23,12 @@ from arena.expert_sampling import (
     expect_agreement,
 )
 from arena.experts import Arm
+from arena.judging.judgements import Consistency
 from arena.store import NameTaken
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.battles import Outcome
     from arena.expert_sampling import Candidate, Expectation, PlannedTask, Stratum
     from arena.experts import Expert
@@ -132,12 +135,7 @@ def plan(store: Store, request: Request) -> Planned:
     candidates = store.assignments.candidates(pair=request.pair)
     verdicts: dict[str, Outcome] = {}
     if request.shown_by is not None:
-        verdicts = store.assignments.verdicts(request.shown_by)
-        if not verdicts:
-            raise Refusal(
-                f'no verdict of a judge named "{request.shown_by}" is on record in both orders. '
-                f"Let it judge first: arena judge run --judge MODEL"
-            )
+        verdicts = _read_verdicts(store, request.shown_by, candidates)
         candidates = [one for one in candidates if one.battle_id in verdicts]
     _check_enough(candidates, request)
     items = draw_battles(
@@ -249,6 +247,23 @@ def _choose_experts(store: Store, request: Request) -> tuple[Expert, ...]:
             "arena experts invite NAME"
         )
     return chosen
+
+
+def _read_verdicts(store: Store, judge: str, candidates: Sequence[Candidate]) -> dict[str, Outcome]:
+    """What a judge says of whole conversations, by battle; a tie where its orders differ."""
+    last = {one.battle_id: one.turns - 1 for one in candidates}
+    names = [one.name for one in store.judgings.judges()]
+    if judge not in names:
+        there = f"There are: {', '.join(names)}" if names else "There is none yet"
+        raise Refusal(
+            f'--shown-by "{judge}" is no judge on record. {there}. Let a model judge first with: '
+            "arena judge run --judge MODEL"
+        )
+    return {
+        one.battle_id: one.verdict
+        for one in store.judge_verdicts.read([judge])
+        if one.turn == last.get(one.battle_id) and one.consistency is not Consistency.UNPARSABLE
+    }
 
 
 def _check_enough(candidates: list[Candidate], request: Request) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,8 +21,8 @@ from arena.store.expert_tables import (
     experts,
     judgements,
 )
-from arena.store.judge_tables import judge_calls, judges
-from arena.store.tables import battles, turns, voters, votes
+from arena.store.judged_battles import PROMPT_SET_POLICY
+from arena.store.tables import battles, turns, votes
 from arena.store.vote_counts import joined_votes, votes_that_count
 
 if TYPE_CHECKING:
@@ -132,7 +131,9 @@ class ExpertAssignments:
         where = [~battles.c.id.in_(select(assignment_items.c.battle_id))]
         if pair is not None:
             where += [battles.c.model_a.in_(pair), battles.c.model_b.in_(pair)]
-        columns = (battles.c.id, battles.c.model_a, battles.c.model_b, battles.c.category)
+        columns = (
+            battles.c.id, battles.c.model_a, battles.c.model_b, battles.c.category, _TURNS
+        )  # fmt: skip
         voted = (
             select(*columns, votes.c.outcome)
             .select_from(joined_votes())
@@ -141,9 +142,10 @@ class ExpertAssignments:
         )
         generated = (
             select(*columns, null())
-            .select_from(battles.join(voters, battles.c.voter_id == voters.c.id))
             .where(
-                voters.c.kind == VoterKind.PROGRAM, battles.c.status == BattleStatus.READY, *where
+                battles.c.policy == PROMPT_SET_POLICY,
+                battles.c.status == BattleStatus.READY,
+                *where,
             )
             .order_by(battles.c.id)
         )
@@ -157,35 +159,6 @@ class ExpertAssignments:
                 if not names_itself(load_battle(connection, row[0]))
             ]
         return found
-
-    def verdicts(self, judge: str) -> dict[str, Outcome]:
-        """A judge's verdict on each battle, by its id and in its orientation.
-
-        The verdict is that on the last turn, and on the whole conversation therefore; where
-        the two orders differ it is a tie. A battle without both is left out.
-
-        Args:
-            judge: the judge's name.
-        """
-        last = select(func.max(turns.c.turn)).where(turns.c.battle_id == judge_calls.c.battle_id)
-        query = (
-            select(judge_calls.c.battle_id, judge_calls.c.verdict)
-            .join(judges, judge_calls.c.voter_id == judges.c.voter_id)
-            .where(
-                judges.c.name == judge,
-                judge_calls.c.verdict.is_not(None),
-                judge_calls.c.turn == last.scalar_subquery(),
-            )
-        )
-        said: defaultdict[str, list[Outcome]] = defaultdict(list)
-        with self._engine.connect() as connection:
-            for battle_id, verdict in connection.execute(query):
-                said[battle_id].append(Outcome(verdict))
-        both = {battle_id: orders for battle_id, orders in said.items() if len(orders) == 2}
-        return {
-            battle_id: orders[0] if orders[0] is orders[1] else Outcome.TIE
-            for battle_id, orders in both.items()
-        }
 
     def create(
         self,
@@ -319,13 +292,19 @@ def _tasks() -> Join:
 
 
 def _candidate(
-    battle_id: str, model_a: str, model_b: str, category: str | None, outcome: str | None
+    battle_id: str,
+    model_a: str,
+    model_b: str,
+    category: str | None,
+    turns_asked: int,
+    outcome: str | None,
 ) -> Candidate:
     return Candidate(
         battle_id=battle_id,
         model_a=model_a,
         model_b=model_b,
         category=category,
+        turns=turns_asked,
         outcome=None if outcome is None else Outcome(outcome),
     )
 
