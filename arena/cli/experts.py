@@ -28,12 +28,20 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 app = typer.Typer(
     help="Invite experts, give them battles to judge, read what they say.",
     epilog='Begin with: arena experts invite "Ada L."',
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-@app.command(epilog='Example: arena experts invite "Ada L." --days 14 --url https://arena.test')
+@app.callback(invoke_without_command=True)
+def experts(context: typer.Context) -> None:
+    """Invite experts, give them battles to judge, read what they say."""
+    if context.invoked_subcommand is None:
+        list_experts()
+
+
+@app.command(
+    epilog='Example: arena experts invite "Ada L." --days 14 --url https://arena.example.org'
+)
 def invite(
     name: NameArgument,
     *,
@@ -236,6 +244,8 @@ def _find_address(url: str | None, settings: Settings) -> str:
     from arena.cli.refusals import Refusal
 
     if url is not None and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
-        raise Refusal(f'--url "{url}" is no web address. Write for example https://arena.test')
+        raise Refusal(
+            f'--url "{url}" is no web address. Write for example https://arena.example.org'
+        )
     server = settings.server
     return (url or server.public_url or f"http://127.0.0.1:{server.port}").rstrip("/")
