@@ -162,7 +162,7 @@ def rank(
         read_prior,
         read_time,
     )
-    from arena.cli.rank_output import choose_format
+    from arena.cli.rank_output import choose_format, find_doubts
     from arena.cli.rank_progress import showing_progress
     from arena.cli.rank_votes import Request
     from arena.cli.refusals import refusing
@@ -201,6 +201,9 @@ def rank(
             options["progress"] = shown.fill
             ranking = _compute(source, request=request, min_votes=min_votes, options=options)
         _tell_what_is_missing(ranking)
+        if chosen == "csv":  # the other formats have room for it
+            for doubt in find_doubts(ranking.board):
+                typer.echo(f"arena: {doubt}", err=True)
         _write(ranking, chosen, output)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arena.cli.rank_votes import Source
     from ranking import Board, Leaderboard
 
-__all__ = ["Format", "Ranking", "choose_format", "render", "write_whole"]
+__all__ = ["Format", "Ranking", "choose_format", "find_doubts", "render", "write_whole"]
 
 Format = Literal["table", "json", "csv", "md", "html"]
 
@@ -211,17 +211,24 @@ def _remarks(board: Leaderboard) -> list[str]:
         remarks.append("Provisional: only the prior keeps the score finite.")
     if found["islands"] > 1:
         remarks.append("Models of different groups have not met, not even through others.")
-    if found.get("voters_ignored"):
-        remarks.append(
-            f"The intervals take the votes of one person for independent ({found['voters']:,} "
-            "voters), so they may be too short: see --cluster voter."
-        )
+    remarks += find_doubts(board)
     remarks += [
         f"{c.name}: {c.estimate:+.3f} log-odds, {_level(board)} interval "
         f"{c.lower:+.3f} to {c.upper:+.3f}."
         for c in board.coefficients
     ]
     return remarks
+
+
+def find_doubts(board: Leaderboard) -> list[str]:
+    """Why its intervals may promise too much."""
+    found = board.diagnostics
+    if not found.get("voters_ignored"):
+        return []
+    return [
+        f"The intervals take the votes of one person for independent ({found['voters']:,} "
+        "voters), so they may be too short: see --cluster voter."
+    ]
 
 
 def _level(board: Leaderboard) -> str:

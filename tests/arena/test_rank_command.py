@@ -207,6 +207,7 @@ def test_ignored_voters_are_told(file: Path, store: Store, simulated: Votes, for
     told = "The intervals take the votes of one person for independent (40 voters), so "
     for source in ([str(file)], ["--database", f"{file.parent}/arena.db"]):
         assert told in rank(*source, *QUICK, "--format", form).stdout
+        assert told in rank(*source, *QUICK, "--format", "csv").stderr
         found = rank_json(*source, *QUICK)["diagnostics"]
         assert (found["voters"], found["voters_ignored"]) == (40, True)
         heeded = (*source, *QUICK, "--cluster", "voter")
