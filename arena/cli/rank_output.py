@@ -225,10 +225,11 @@ def find_doubts(board: Leaderboard) -> list[str]:
     found = board.diagnostics
     if not found.get("voters_ignored"):
         return []
-    return [
+    doubt = (
         f"The intervals take the votes of one person for independent ({found['voters']:,} "
         "voters), so they may be too short: see --cluster voter."
-    ]
+    )
+    return [doubt]
 
 
 def _level(board: Leaderboard) -> str:
