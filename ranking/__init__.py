@@ -2,7 +2,7 @@
 
 from ranking.agreement import Agreement
 from ranking.agreement_intervals import Estimate
-from ranking.agreement_report import AgreementReport, agreement_report
+from ranking.agreement_summary import AgreementReport, agreement_report
 from ranking.boards import Board, compute_boards
 from ranking.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.comparisons import OUTCOMES, Comparisons

@@ -19,7 +19,6 @@ from ranking.agreement_intervals import Cluster, ClusteredResampling, Estimate, 
 from ranking.bradley_terry import DEFAULT_PRIOR, BradleyTerryFit, fit_bradley_terry
 from ranking.chord import ChordSolver
 from ranking.comparisons import Comparisons
-from ranking.sampling import MultinomialSampler
 from ranking.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -31,9 +30,16 @@ if TYPE_CHECKING:
     from ranking.judgements import Judgements
 
     Floats = NDArray[np.float64]
-    Measure = Callable[[Floats, Floats], float]
+    Measure = Callable[[Floats, Floats], Floats]
 
-__all__ = ["BoardAgreement", "KindBoard", "compare_boards"]
+__all__ = [
+    "BoardAgreement",
+    "KindBoard",
+    "compare_boards",
+    "kendall_tau",
+    "spearman_rho",
+    "weighted_tau",
+]
 
 _CHUNK = 100
 
@@ -105,7 +111,7 @@ def compare_boards(
             _measure(measure, fits[one].strengths[places[0]], fits[other].strengths[places[1]],
                      [(drawn[one][:, places[0]], drawn[other][:, places[1]])
                       for drawn in (by_item, by_judge) if drawn], resampling)
-            for measure in (_kendall, _spearman, _weighted)
+            for measure in (kendall_tau, spearman_rho, weighted_tau)
         ]  # fmt: skip
         names = (table.kinds[one], table.kinds[other])
         found.append(BoardAgreement(*names, len(common), *estimates))
@@ -150,14 +156,10 @@ def _resample(
     terms = {kind: _count_wins(table, kind, fit, code, clusters) for kind, fit in fits.items()}
     solvers = {kind: ChordSolver(fit.strengths, fit.covariance(), fit.prior)
                for kind, fit in fits.items()}  # fmt: skip
-    sampler = MultinomialSampler(np.ones(clusters, dtype=np.int64))
-    rng = np.random.default_rng([resampling.seed, 0])
+    counts = resampling.item_counts if by == "item" else resampling.judge_counts
     drawn: dict[int, list[Floats]] = {kind: [] for kind in fits}
     for start in range(0, resampling.replicates, _CHUNK):
-        stop = min(start + _CHUNK, resampling.replicates)
-        weights = (
-            sampler.draw(stop - start, rng) if by == "item" else resampling.judge_counts[start:stop]
-        ).astype(float)
+        weights = counts[start : start + _CHUNK].astype(float)
         for kind, fit in fits.items():
             size = len(fit.models)
             wins = np.asarray(terms[kind] @ weights.T).T.reshape(-1, size, size)
@@ -193,34 +195,53 @@ def _measure(
     drawn: list[tuple[Floats, Floats]],
     resampling: ClusteredResampling,
 ) -> Estimate:
-    value = measure(one, other)
-    known = value if np.isfinite(value) else None
+    found = float(measure(one[None, :], other[None, :])[0])
+    known = found if np.isfinite(found) else None
     clusters: tuple[Cluster, ...] = ("item", "judge")
     estimates = [
-        resampling.estimate(
-            known, np.array([measure(a, b) for a, b in zip(*pair, strict=True)]), by
-        )
+        resampling.estimate(known, measure(*pair), by)
         for pair, by in zip(drawn, clusters, strict=False)
     ]
     return widest(estimates)
 
 
-def _kendall(one: Floats, other: Floats) -> float:
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(one, other).statistic)
-
-
-def _spearman(one: Floats, other: Floats) -> float:
-    from scipy.stats import rankdata
-
-    ranks = rankdata(one), rankdata(other)
-    if min(np.ptp(ranks[0]), np.ptp(ranks[1])) == 0:
-        return float("nan")
-    return float(np.corrcoef(*ranks)[0, 1])
+def kendall_tau(one: Floats, other: Floats) -> Floats:
+    """Kendall's τ-b of each row, shape (rows,), from strengths of shape (rows, models)."""
+    return _correlate_signs(one, other, np.ones((1, 1, 1)))
 
 
-def _weighted(one: Floats, other: Floats) -> float:
-    from scipy.stats import weightedtau
+def spearman_rho(one: Floats, other: Floats) -> Floats:
+    """Spearman's ρ of each row: the correlation of ranks, ties at their mean rank."""
+    ranks = [_compare(x).sum(axis=2) for x in (one, other)]
+    return _cosine(*ranks)
 
-    return float(weightedtau(one, other).statistic)
+
+def weighted_tau(one: Floats, other: Floats) -> Floats:
+    """Vigna's additive hyperbolic τ of each row, mean over the ranks by either side."""
+    by_side = []
+    for first, second in ((one, other), (other, one)):
+        # Ranks from 0, strongest first; equal ones in the order of the other side.
+        order = np.lexsort((-second, -first), axis=1)
+        weight = np.empty_like(first)
+        np.put_along_axis(weight, order, 1.0 / np.arange(1, first.shape[1] + 1)[None, :], axis=1)
+        by_side.append(_correlate_signs(one, other, weight[:, :, None] + weight[:, None, :]))
+    return np.asarray(np.mean(by_side, axis=0))
+
+
+def _compare(x: Floats) -> Floats:
+    """Sign of the row model's strength minus the column model's, (rows, models, models)."""
+    return np.asarray(np.sign(x[:, :, None] - x[:, None, :]))
+
+
+def _correlate_signs(one: Floats, other: Floats, weight: Floats) -> Floats:
+    rows = len(one)
+    scaled = np.sqrt(weight)
+    return _cosine(*((_compare(x) * scaled).reshape(rows, -1) for x in (one, other)))
+
+
+def _cosine(a: Floats, b: Floats) -> Floats:
+    """Of each two rows; NaN where one of them is 0."""
+    length = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
+    return np.asarray(
+        np.divide((a * b).sum(axis=1), length, out=np.full(len(a), np.nan), where=length > 0)
+    )

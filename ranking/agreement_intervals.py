@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from ranking.sampling import MultinomialSampler
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from ranking.judgement_pairs import Pairs
@@ -38,7 +39,6 @@ __all__ = [
     "exact_bounds",
     "item_terms",
     "ratio",
-    "ratio_statistic",
     "widest",
 ]
 
@@ -119,23 +119,19 @@ def difference(sums: Floats) -> Floats:
     return ratio(sums[..., :2]) - ratio(sums[..., 2:])
 
 
-def ratio_statistic(item: Codes, above: ArrayLike, below: ArrayLike, items: int) -> Statistic:
-    """Σ above / Σ below over rows."""
-    terms = np.column_stack([above, below]).astype(float)
-    return Statistic(item_terms(item, terms, items), ratio)
-
-
 @dataclass(frozen=True, eq=False)
 class ClusteredResampling:
     """How often each item, and each judge, is in each replicate.
 
     Attributes:
+        items: Number of items.
         judge_kind: Kind of each individual, shape (judges,).
         replicates: Number of replicates.
         level: Confidence level.
         seed: The same seed gives the same replicates.
     """
 
+    items: int
     judge_kind: Codes
     replicates: int
     level: float
@@ -167,68 +163,68 @@ class ClusteredResampling:
         """Whether each individual is one of a kind that is resampled, shape (judges,)."""
         return np.asarray(np.bincount(self.judge_kind)[self.judge_kind] >= FEW_JUDGES)
 
+    @cached_property
+    def item_counts(self) -> NDArray[np.int16]:
+        """How often each item is drawn, shape (replicates, items)."""
+        rng = np.random.default_rng([self.seed, 0])
+        sampler = MultinomialSampler(np.ones(self.items, dtype=np.int64))
+        counts = np.empty((self.replicates, self.items), dtype=np.int16)
+        for start in range(0, self.replicates, _CHUNK):
+            part = counts[start : start + _CHUNK]
+            part[:] = sampler.draw(len(part), rng)
+        return counts
+
     def over_items(self, statistics: Sequence[Statistic]) -> list[Floats]:
-        """Values of each statistic in each replicate, the same replicates for all.
-
-        Only items that contribute to any of the statistics are resampled: an item that
-        nobody could compare is no evidence of how items differ.
-        """
-        from scipy.sparse import csr_array, vstack
-
+        """Values of each statistic in each replicate, always the same replicates."""
         if not statistics:
             return []
-        stacked = csr_array(vstack([s.terms for s in statistics], format="csr"))
-        used = np.unique(stacked.indices)
-        stacked = csr_array(stacked[:, used])
-        edges = np.cumsum([0, *(s.terms.shape[0] for s in statistics)])
-        values = [np.full(self.replicates, np.nan) for _ in statistics]
-        if not len(used):
-            return values
-        rng = np.random.default_rng([self.seed, 0])
-        sampler = MultinomialSampler(np.ones(len(used), dtype=np.int64))
+        from scipy.sparse import csr_array, vstack
+
+        distinct = {id(s.terms): s.terms for s in statistics}
+        edges = np.cumsum([0, *(terms.shape[0] for terms in distinct.values())])
+        place = dict(zip(distinct, pairwise(edges.tolist()), strict=True))
+        stacked = csr_array(vstack(list(distinct.values()), format="csr"))
+        values = [np.empty(self.replicates) for _ in statistics]
         for start in range(0, self.replicates, _CHUNK):
-            draws = min(_CHUNK, self.replicates - start)
-            weights = sampler.draw(draws, rng).astype(float)
-            sums = np.asarray(stacked @ weights.T).T
-            for i, statistic in enumerate(statistics):
-                part = sums[:, edges[i] : edges[i + 1]]
-                values[i][start : start + draws] = statistic.finish(part)
+            weights = self.item_counts[start : start + _CHUNK].T.astype(float)
+            sums = np.asarray(stacked @ weights).T
+            for value, statistic in zip(values, statistics, strict=True):
+                part = sums[:, slice(*place[id(statistic.terms)])]
+                value[start : start + _CHUNK] = statistic.finish(part)
         return values
 
-    def over_judges(self, pairs: Pairs, agree: Floats, count: Floats) -> tuple[Floats, Floats]:
-        """Pooled and per-question agreement in each replicate; a pair's weight is m_j · m_k.
+    def over_judges(self, pairs: Pairs, terms: Sequence[csr_array]) -> list[Floats]:
+        """Sums of terms of pairs in each replicate; a pair's weight is m_j · m_k.
+
+        Two copies of one person are never a pair: agreement is between different people.
 
         Args:
             pairs: Whose judgements are compared.
-            agree: Whether each pair counts as agreement, shape (pairs,).
-            count: Whether each pair counts.
+            terms: Matrices of shape (k, pairs).
 
         Returns:
-            Two arrays of shape (replicates,).
+            For each matrix, shape (replicates, k).
         """
         from scipy.sparse import csr_array
 
         couple, code = np.unique(
             np.stack([pairs.judge, pairs.judge_too]), axis=1, return_inverse=True
         )
-        _, item = np.unique(pairs.item, return_inverse=True)
-        shape = (int(item.max()) + 1, couple.shape[1])
-        agreed, counted = (csr_array((x, (item, code)), shape=shape) for x in (agree, count))
+        size = couple.shape[1]
+        of_couple = csr_array((np.ones(len(code)), (np.arange(len(code)), code.ravel())),
+                              shape=(len(code), size))  # fmt: skip
+        by_couple = [part @ of_couple for part in terms]
+        sums = [np.empty((self.replicates, part.shape[0])) for part in terms]
         # As much at a time as a hundred replicates of a hundred thousand couples.
-        chunk = max(1, 10_000_000 // shape[1])
-        pooled, by_question = np.empty(self.replicates), np.empty(self.replicates)
+        chunk = max(1, 10_000_000 // size)
         for start in range(0, self.replicates, chunk):
-            draws = self.judge_counts[start : start + chunk].astype(float)
-            # A rule is nobody: it is never resampled.
-            draws = np.column_stack([draws, np.ones(len(draws))])
-            weights = (draws[:, couple[0]] * draws[:, couple[1]]).T
-            sums = np.stack([agreed @ weights, counted @ weights], axis=-1)
-            pooled[start : start + chunk] = ratio(sums.sum(axis=0))
-            shares = ratio(sums)
-            answered = np.isfinite(shares)
-            means = np.stack([np.where(answered, shares, 0.0), answered], axis=-1).sum(axis=0)
-            by_question[start : start + chunk] = ratio(means)
-        return pooled, by_question
+            # A rule is nobody, number −1: it is never resampled.
+            drawn = np.pad(self.judge_counts[start : start + chunk], ((0, 0), (0, 1)),
+                           constant_values=1).astype(float)  # fmt: skip
+            weights = (drawn[:, couple[0]] * drawn[:, couple[1]]).T
+            for whole, part in zip(sums, by_couple, strict=True):
+                whole[start : start + chunk] = np.asarray(part @ weights).T
+        return sums
 
     def estimate_rows(
         self, item: Codes, judge: Codes, terms: Floats, finish: Callable[[Floats], Floats]
@@ -243,7 +239,7 @@ class ClusteredResampling:
         """
         if not len(item):
             return Estimate(None)
-        statistic = Statistic(item_terms(item, terms, int(item.max()) + 1), finish)
+        statistic = Statistic(item_terms(item, terms, self.items), finish)
         value = statistic.value
         if finish is ratio and value in (0.0, 1.0):
             n = int(statistic.terms[[1], :].count_nonzero())

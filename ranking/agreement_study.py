@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ranking.agreement import Agreement, Comparison, measure_agreements, measure_differences
+from ranking.agreement import Agreement, measure_agreements, measure_differences
 from ranking.agreement_baselines import count_verdicts, follow_majority, follow_others
+from ranking.agreement_comparisons import Comparison
 from ranking.encoding import BOTH_BAD, TIE
 from ranking.judgement_pairs import Pairs, pair_judgements, pair_with
 

@@ -30,6 +30,7 @@ class Pairs:
 
     Attributes:
         item: Index of the item.
+        battle: Number of the battle.
         row: Row of the one judgement in its table, for its labels.
         one: The one verdict.
         other: The other verdict.
@@ -38,6 +39,7 @@ class Pairs:
     """
 
     item: Codes
+    battle: Codes
     row: Codes
     one: Verdicts
     other: Verdicts
@@ -83,6 +85,7 @@ class Pairs:
         found = self.select(kept)
         return Pairs(
             item=found.item,
+            battle=found.battle,
             row=found.row,
             one=np.where(swap, found.other, found.one),
             other=np.where(swap, found.one, found.other),
@@ -102,6 +105,7 @@ def pair_judgements(table: Judgements) -> Pairs:
     one, other = order[place], order[place + 1 + step]
     return Pairs(
         item=table.item[one],
+        battle=table.battle[one],
         row=one,
         one=table.verdict[one],
         other=table.verdict[other],
@@ -120,6 +124,7 @@ def pair_with(table: Judgements, verdict: Verdicts) -> Pairs:
     row = np.flatnonzero(verdict >= 0)
     return Pairs(
         item=table.item[row],
+        battle=table.battle[row],
         row=row,
         one=table.verdict[row],
         other=verdict[row],

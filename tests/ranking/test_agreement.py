@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranking import Judgements, RankingError, agreement_report
-from ranking.agreement import Comparison
 from ranking.agreement_baselines import follow_majority, follow_others
+from ranking.agreement_comparisons import Comparison, resample_judges
 from ranking.agreement_intervals import FEW_JUDGES, ClusteredResampling
+from ranking.agreement_study import Study
 from ranking.judgement_pairs import pair_judgements
 
 if TYPE_CHECKING:
@@ -142,11 +143,12 @@ def test_a_replicate_over_items_is_a_recount_of_resampled_items() -> None:
 
 def test_a_replicate_over_judges_is_a_recount_without_copies_of_one_person() -> None:
     table = simulate(8, {"crowd": 12})
-    resampling = ClusteredResampling(table.judge_kind, 5, 0.95, 3)
+    resampling = ClusteredResampling(len(table.items), table.judge_kind, 5, 0.95, 3)
     pairs = pair_judgements(table).within(np.ones(12, dtype=bool))
     comparison = Comparison("crowd", "crowd", pairs, len(table.items), symmetric=True)
     same = comparison.same.astype(float)
-    pooled, per_question = resampling.over_judges(pairs, same, np.ones(len(pairs)))
+    found = resample_judges(comparison, resampling)
+    pooled, per_question = found["with_ties"], found["with_ties_per_question"]
     for draw in range(5):
         counts = resampling.judge_counts[draw]
         assert counts.sum() == 12
@@ -159,6 +161,24 @@ def test_a_replicate_over_judges_is_a_recount_without_copies_of_one_person() -> 
         assert pooled[draw] == pytest.approx(sum(agree.values()) / sum(total.values()))
         means = [agree[i] / total[i] for i in total if total[i]]
         assert per_question[draw] == pytest.approx(np.mean(means))
+
+
+def test_with_everybody_drawn_once_a_replicate_over_judges_is_the_value() -> None:
+    # Twelve of the crowd, of whom three to twelve judge each battle, and two experts.
+    rng = np.random.default_rng(2)
+    whole = simulate(30, {"crowd": 12, "expert": 2})
+    table = whole.select((rng.random(len(whole)) < 0.7) | (whole.kind == 1))
+    resampling = ClusteredResampling(len(table.items), table.judge_kind, 2, 0.95, 0)
+    vars(resampling)["judge_counts"] = np.ones((2, 14), dtype=np.int16)
+    study = Study(table, "tie", 1)
+    for one, other in ((0, 0), (0, 1)):
+        comparison = study.compare(one, other, study.pairs)
+        assert comparison is not None
+        values = {name: s.value for name, s in comparison.statistics().items()}
+        drawn = resample_judges(comparison, resampling)
+        assert set(values) <= set(drawn)
+        for name, value in values.items():
+            assert drawn[name] == pytest.approx(value, abs=1e-12), name
 
 
 def test_the_wider_interval_is_shown() -> None:
@@ -174,7 +194,7 @@ def test_the_wider_interval_is_shown() -> None:
     found = agreement_report(make_table(rows), replicates=300).agreement("crowd", "expert")
     assert found.with_ties.clustered_by == "judge"
     assert found.cohen is not None
-    assert found.cohen.clustered_by == "item"
+    assert found.cohen.clustered_by == "judge"
     few = [row for row in rows if row[2] not in {"crowd9", "crowd10", "crowd11"}]
     assert FEW_JUDGES == 10
     found = agreement_report(make_table(few), replicates=300).agreement("crowd", "expert")

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from ranking import Judgements, agreement_report, audit_orders, sideless_kappa
-from ranking.agreement import Comparison, measure_agreements
+from ranking.agreement import measure_agreements
 from ranking.agreement_boards import compare_boards
+from ranking.agreement_comparisons import Comparison
 from ranking.agreement_intervals import ClusteredResampling
 from ranking.judgement_pairs import pair_judgements
 
@@ -112,7 +113,9 @@ def count_agreeing(table: Judgements, individuals: Individuals) -> tuple[int, in
     members = np.ones(len(table.judges), dtype=bool)
     pairs = pair_judgements(table).within(members, individuals=individuals)
     comparison = Comparison("human", "human", pairs, len(table.items), symmetric=True)
-    (found,) = measure_agreements([comparison], ClusteredResampling(table.judge_kind, 2, 0.95, 0))
+    (found,) = measure_agreements(
+        [comparison], ClusteredResampling(len(table.items), table.judge_kind, 2, 0.95, 0)
+    )
     assert found.with_ties.value is not None
     return round(found.with_ties.value * found.pairs), found.pairs
 
@@ -162,7 +165,9 @@ def test_vicuna80_win_rates(shared_data: Path) -> None:
     voice = np.select([people["balance"] > 0, people["balance"] < 0], ["A", "B"], "tie")
     people = people.assign(kind="human", judge="people", winner=voice)
     table = Judgements.from_frame(pd.concat([machine, people]))
-    boards, _ = compare_boards(table, ClusteredResampling(table.judge_kind, 2, 0.95, 0))
+    boards, _ = compare_boards(
+        table, ClusteredResampling(len(table.items), table.judge_kind, 2, 0.95, 0)
+    )
     rates = {b.kind: dict(zip(b.models, b.win_rates, strict=True)) for b in boards}
     assert rates["human"] == pytest.approx({
         "gpt4": .821875, "claude": .6890625, "vicuna-13b": .3890625, "gpt35": .3140625,

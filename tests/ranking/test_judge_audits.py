@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kendalltau
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import kendalltau, spearmanr, weightedtau
 
 from ranking import InvalidVote, Judgements, RankingError, agreement_report
-from ranking.agreement_boards import compare_boards
+from ranking.agreement_boards import compare_boards, kendall_tau, spearman_rho, weighted_tau
 from ranking.agreement_intervals import ClusteredResampling
 from ranking.judge_audits import audit_self_preference
 from ranking.rubber_stamp import measure_arms, select_blind
@@ -19,9 +22,13 @@ from ranking.simulate import draw_strengths, simulate_votes
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
 
 def resample(table: Judgements, replicates: int = 200) -> ClusteredResampling:
-    return ClusteredResampling(table.judge_kind, replicates, 0.95, 0)
+    return ClusteredResampling(len(table.items), table.judge_kind, replicates, 0.95, 0)
 
 
 def test_a_judge_that_favours_its_own_answers() -> None:
@@ -80,6 +87,18 @@ def test_leaderboards_of_like_and_opposite_minds() -> None:
     assert opposed.kendall.upper < -0.5
     assert opposed.weighted_tau.value is not None
     assert opposed.weighted_tau.value < 0
+
+
+@given(arrays(float, (3, 5), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0])),
+       arrays(float, (3, 5), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0])))  # fmt: skip
+def test_rank_correlations_are_those_of_scipy(one: Floats, other: Floats) -> None:
+    for ours, theirs in (
+        (kendall_tau, kendalltau), (spearman_rho, spearmanr), (weighted_tau, weightedtau),
+    ):  # fmt: skip
+        for row, found in enumerate(ours(one, other)):
+            constant = 0 in (np.ptp(one[row]), np.ptp(other[row]))
+            expected = float("nan") if constant else theirs(one[row], other[row]).statistic
+            assert found == pytest.approx(expected, abs=1e-12, nan_ok=True), ours.__name__
 
 
 def test_boards_of_kinds_that_share_one_model_are_not_compared() -> None:

@@ -130,7 +130,9 @@ def agreement_report(
     if both_bad not in ("tie", "keep"):
         raise RankingError(f"both_bad must be 'tie' or 'keep', not {both_bad!r}")
     tell = progress or (lambda _: None)
-    resampling = ClusteredResampling(judgements.judge_kind, replicates, level, seed)
+    resampling = ClusteredResampling(
+        len(judgements.items), judgements.judge_kind, replicates, level, seed
+    )
     blind = select_blind(judgements)
     if not len(blind):
         raise RankingError("no battle was judged blind: there is nothing to compare")
