@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from arena.boards import Boards
 from arena.census import Census
 from arena.conductor import BattleLimits, Conductor
+from arena.draw_rules import read_rules
 from arena.matchmaker import Matchmaker
 from arena.model_health import ModelHealth
 from arena.spending import Spending
@@ -18,9 +19,9 @@ from arena.store import open_store
 from serving.recorded import RecordedModel
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 
-    from arena.settings import Settings
+    from arena.settings import MatchmakingSettings, Settings
     from arena.store import Store
     from serving.protocol import ChatModel
 
@@ -62,13 +63,11 @@ async def _connect(
     health = ModelHealth(models)
     spending = _count_spending(settings, store, models)
     await spending.count()
-    matchmaker = Matchmaker(
-        names,
+    matchmaker = build_matchmaker(
+        settings.matchmaking,
         standing,
-        policy=settings.matchmaking.policy,
-        exploration=settings.matchmaking.exploration,
+        names,
         absent=lambda: health.resting | spending.spent_out,
-        seed=settings.matchmaking.seed,
     )
     conductor = Conductor(
         store=store,
@@ -109,6 +108,35 @@ async def _connect(
             task.cancel()
         await asyncio.wait(background)
         await conductor.close()
+
+
+def build_matchmaker(
+    matchmaking: MatchmakingSettings,
+    standing: Standing,
+    names: Sequence[str],
+    *,
+    absent: Callable[[], Set[str]] = frozenset,
+) -> Matchmaker:
+    """The matchmaker that the settings describe.
+
+    Args:
+        matchmaking: the settings.
+        standing: what is known of the models.
+        names: of the models that are served.
+        absent: those that cannot be drawn at the moment.
+
+    Raises:
+        ValueError: the rules cannot all be kept.
+    """
+    return Matchmaker(
+        names,
+        standing,
+        policy=matchmaking.policy,
+        exploration=matchmaking.exploration,
+        rules=read_rules(matchmaking, names),
+        absent=absent,
+        seed=matchmaking.seed,
+    )
 
 
 def _count_spending(settings: Settings, store: Store, models: Mapping[str, ChatModel]) -> Spending:

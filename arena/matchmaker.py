@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit, ndtr
 
 from arena.battles import Pairing, exclusion_of
-from ranking.design import pair_differences, pair_distribution, pair_variances
+from ranking.design import pair_distribution
+from ranking.pair_constraints import PairConstraints, constrain
 from ranking.tables import POINTS_PER_LOG_ODDS
 
 if TYPE_CHECKING:
@@ -18,9 +21,16 @@ if TYPE_CHECKING:
     from arena.battles import Battle
     from arena.standing import Standing
     from ranking.design import PairDistribution
+    from ranking.posterior import Posterior
+
+    # How likely each pair is, and how many models could be drawn.
+    _Weighed = tuple[PairDistribution, int]
+
+logger = logging.getLogger(__name__)
 
 # 2: the covariance of the strengths enters; `uncertainty`, `information`, `variance` are new.
 POLICY_VERSION = 2
+_EVEN = 1e-9  # relative; what rounding makes of equal chances
 
 
 class TooFewModels(Exception):
@@ -36,6 +46,8 @@ class Prospect:
         model_b: the other.
         probability: of being drawn next.
         battles: votes on this pair that count.
+        votes_a: votes on `model_a` in all.
+        votes_b: votes on `model_b` in all.
         win_probability: of `model_a` over `model_b`.
         stronger_probability: that `model_a` is the stronger one.
         standard_error: of the difference of their scores, on the display scale.
@@ -45,9 +57,28 @@ class Prospect:
     model_b: str
     probability: float
     battles: int
+    votes_a: int
+    votes_b: int
     win_probability: float
     stronger_probability: float
     standard_error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What may be drawn next.
+
+    Attributes:
+        policy: what would draw it.
+        prospects: the pairs, the likeliest first.
+        pairs: how many there are, shown here or not.
+        is_even: whether all are equally likely.
+    """
+
+    policy: str
+    prospects: tuple[Prospect, ...]
+    pairs: int
+    is_even: bool
 
 
 class Matchmaker:
@@ -58,6 +89,7 @@ class Matchmaker:
         standing: what is known of them.
         policy: a policy of `ranking.design`.
         exploration: share of uniform drawing in the mixture, in (0, 1].
+        rules: what maintainers decided about draws, in the order of `models`; nothing if None.
         absent: the models that cannot be drawn at the moment.
         seed: repeats the same draws; `None` draws afresh.
 
@@ -72,6 +104,7 @@ class Matchmaker:
         *,
         policy: str,
         exploration: float,
+        rules: PairConstraints | None = None,
         absent: Callable[[], Set[str]] = frozenset,
         seed: int | None = None,
     ) -> None:
@@ -79,10 +112,11 @@ class Matchmaker:
         self._standing = standing
         self._policy = policy
         self._exploration = exploration
+        self._rules = rules or PairConstraints(names=self._models)
         self._absent = absent
         self._random = np.random.default_rng(seed)
-        self._key: tuple[int, Set[str]] | None = None
-        self._candidates, self._distribution = self._weigh(frozenset())
+        self._weighed: tuple[tuple[int, Set[str]], _Weighed] | None = None
+        self._weigh(frozenset())
 
     def draw(self) -> Pairing:
         """The next pair; which of the two is shown on the left is a fair coin flip.
@@ -90,9 +124,9 @@ class Matchmaker:
         Raises:
             TooFewModels: fewer than two models can answer now.
         """
-        names, distribution = self._current()
+        distribution, candidates = self._current()
         pair = distribution.draw(self._random, 1)[0]
-        drawn = [names[distribution.first[pair]], names[distribution.second[pair]]]
+        drawn = [self._models[distribution.first[pair]], self._models[distribution.second[pair]]]
         if self._random.random() < 0.5:
             drawn.reverse()
         return Pairing(
@@ -101,7 +135,7 @@ class Matchmaker:
             policy=self._policy,
             policy_version=POLICY_VERSION,
             probability=float(distribution.probability[pair]),
-            candidates=len(names),
+            candidates=candidates,
         )
 
     def learn(self, battle: Battle) -> None:
@@ -109,55 +143,87 @@ class Matchmaker:
         if battle.vote is not None and exclusion_of(battle) is None:
             self._standing.learn(battle.vote, battle.pairing)
 
-    def outlook(self) -> tuple[Prospect, ...]:
-        """Every pair that may be drawn next, the likeliest first.
+    def outlook(self, most: int | None = None) -> Outlook:
+        """The pairs that may be drawn next; safe in any thread.
+
+        Args:
+            most: how many of the likeliest, `None` for all.
 
         Raises:
             TooFewModels: fewer than two models can answer now.
         """
-        names, distribution = self._current()
-        known = self._standing.of(names)
-        differences = pair_differences(known.strengths)
-        errors = np.sqrt(pair_variances(known.covariance))
-        order = np.argsort(-distribution.probability, kind="stable")
-        prospects = []
-        for pair in order:
-            first, second = distribution.first[pair], distribution.second[pair]
-            difference, error = float(differences[pair]), float(errors[pair])
-            if difference < 0:
-                first, second, difference = second, first, -difference
-            prospects.append(
-                Prospect(
-                    model_a=names[first],
-                    model_b=names[second],
-                    probability=float(distribution.probability[pair]),
-                    battles=round(float(known.counts[first, second])),
-                    win_probability=float(expit(difference)),
-                    stronger_probability=float(ndtr(difference / error)),
-                    standard_error=error * POINTS_PER_LOG_ODDS,
-                )
-            )
-        return tuple(prospects)
+        distribution, _ = self._current()
+        known, votes = self._standing.of(self._models), self._standing.votes_on(self._models)
+        chances = distribution.probability
+        possible = np.flatnonzero(chances)
+        order = possible[np.argsort(-chances[possible], kind="stable")]
+        return Outlook(
+            policy=self._policy,
+            prospects=tuple(
+                _prospect(self._models, known, votes, distribution, int(pair))
+                for pair in order[:most]
+            ),
+            pairs=len(order),
+            is_even=bool(np.ptp(chances[possible]) < _EVEN * chances.max()),
+        )
 
-    def _current(self) -> tuple[tuple[str, ...], PairDistribution]:
-        """The candidates and their distribution, weighed again if anything changed."""
-        absent = self._absent()
-        key = (self._standing.version, absent)
-        if key != self._key:
-            self._candidates, self._distribution = self._weigh(absent)
-            self._key = key
-        return self._candidates, self._distribution
+    def _current(self) -> _Weighed:
+        """The distribution in force, weighed again if anything changed."""
+        key = (self._standing.version, self._absent())
+        weighed = self._weighed  # read and replaced as a whole: pages ask from other threads
+        if weighed is None or weighed[0] != key:
+            weighed = self._weighed = key, self._weigh(key[1])
+        return weighed[1]
 
-    def _weigh(self, absent: Set[str]) -> tuple[tuple[str, ...], PairDistribution]:
-        names = tuple(name for name in self._models if name not in absent)
-        if len(names) < 2:
-            raise TooFewModels(f"{len(names)} of {len(self._models)} models can answer")
-        known = self._standing.of(names)
-        distribution = pair_distribution(
+    def _weigh(self, absent: Set[str]) -> _Weighed:
+        enabled = np.array([name not in absent for name in self._models])
+        candidates = int(enabled.sum())
+        if candidates < 2:
+            raise TooFewModels(f"{candidates} of {len(self._models)} models can answer")
+        known = self._standing.of(self._models)
+        wanted = pair_distribution(
             known.strengths,
             known.covariance,
             known.counts,
             policy=self._policy,
             exploration=self._exploration,
         )
-        return names, distribution
+        return self._constrain(wanted, replace(self._rules, enabled=enabled)), candidates
+
+    def _constrain(self, wanted: PairDistribution, rules: PairConstraints) -> PairDistribution:
+        """The distribution under the rules, as far as the models that are here can keep them."""
+        try:
+            return constrain(wanted, rules)
+        except ValueError as error:
+            # Of three models with at most half the draws each, two cannot keep that.
+            logger.warning("shares of draws are left aside while models are absent: %s", error)
+        try:
+            return constrain(wanted, replace(rules, largest={}, least={}, pinned={}))
+        except ValueError as error:
+            raise TooFewModels(str(error)) from None
+
+
+def _prospect(
+    names: Sequence[str],
+    known: Posterior,
+    votes: Sequence[int],
+    distribution: PairDistribution,
+    pair: int,
+) -> Prospect:
+    a, b = int(distribution.first[pair]), int(distribution.second[pair])
+    if known.strengths[a] < known.strengths[b]:
+        a, b = b, a
+    covariance = known.covariance
+    difference = float(known.strengths[a] - known.strengths[b])
+    error = sqrt(max(float(covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]), 0.0))
+    return Prospect(
+        model_a=names[a],
+        model_b=names[b],
+        probability=float(distribution.probability[pair]),
+        battles=round(float(known.counts[a, b])),
+        votes_a=votes[a],
+        votes_b=votes[b],
+        win_probability=float(expit(difference)),
+        stronger_probability=float(ndtr(difference / error)) if error else 1.0,
+        standard_error=error * POINTS_PER_LOG_ODDS,
+    )

@@ -20,7 +20,7 @@ from ranking.bradley_terry import PairCounts
 from ranking.posterior import Posterior
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from arena.battles import Pairing, Vote
     from arena.census import Census
@@ -35,8 +35,8 @@ _SHARES = {Outcome.MODEL_A: 1.0, Outcome.MODEL_B: 0.0, Outcome.TIE: 0.5, Outcome
 class Standing:
     """The posterior of all models that are served or were ever voted on.
 
-    Everything but the counting and the fits, which run in threads, happens on the event
-    loop, so nothing here needs a lock.
+    What changes it happens on the event loop, but for the counting and the fits, which run
+    in threads and change nothing; `of` may be asked from any thread.
 
     Args:
         models: the names that are served now.
@@ -49,9 +49,8 @@ class Standing:
     def __init__(self, models: Sequence[str], census: Census) -> None:
         self._served = tuple(models)
         self._census = census
-        self._names = tuple(sorted(models))
-        self._index = {name: number for number, name in enumerate(self._names)}
-        self._posterior = Posterior.prior(len(self._names))
+        # Replaced as a whole: where each model stands in the posterior, and that.
+        self._known = _number(models), Posterior.prior(len(models))
         self._counted: Tally | None = None
         # Votes of this process that no count contains yet, by their numbers.
         self._pending: dict[int, tuple[Pairing, Outcome]] = {}
@@ -59,9 +58,16 @@ class Standing:
 
     def of(self, names: Sequence[str]) -> Posterior:
         """What is known of these models, in this order, shapes (N,), (N, N), (N, N)."""
-        at = np.array([self._index[name] for name in names])
-        whole, block = self._posterior, np.ix_(at, at)
+        index, whole = self._known
+        at = np.array([index[name] for name in names])
+        block = np.ix_(at, at)
         return Posterior(whole.strengths[at], whole.covariance[block], whole.counts[block])
+
+    def votes_on(self, names: Sequence[str]) -> tuple[int, ...]:
+        """How many votes there are on each of these models, whoever they met."""
+        index, whole = self._known
+        games = whole.counts.sum(axis=1)
+        return tuple(round(float(games[index[name]])) for name in names)
 
     @property
     def votes(self) -> int:
@@ -75,7 +81,8 @@ class Standing:
         if vote.id <= until or vote.id in self._pending:
             return
         self._pending[vote.id] = (pairing, vote.outcome)
-        self._posterior = self._update(self._posterior, pairing, vote.outcome)
+        index, posterior = self._known
+        self._known = index, _update(posterior, index, pairing, vote.outcome)
         self.version += 1
 
     async def catch_up(self) -> None:
@@ -88,17 +95,15 @@ class Standing:
         tally = await asyncio.to_thread(self._census.count)
         if self._counted is not None and _is_same(tally, self._counted) and not self._pending:
             return
-        names = tuple(sorted({*self._served, *_voted_on(tally)}))
-        posterior = await asyncio.to_thread(_fit, names, tally)
-        self._names, self._index = names, {name: number for number, name in enumerate(names)}
+        index, posterior = await asyncio.to_thread(_fit, self._served, tally)
         self._counted = tally
         # What was committed while it was counted and fitted comes on top again.
         self._pending = {
             number: vote for number, vote in self._pending.items() if number > tally.last_vote_id
         }
         for pairing, outcome in self._pending.values():
-            posterior = self._update(posterior, pairing, outcome)
-        self._posterior = posterior
+            posterior = _update(posterior, index, pairing, outcome)
+        self._known = index, posterior
         self.version += 1
 
     async def keep_up(self) -> None:
@@ -111,9 +116,15 @@ class Standing:
                 # Pairs are still drawn from what is known, and the next time may work again.
                 logger.exception("the strengths could not be brought up to date")
 
-    def _update(self, posterior: Posterior, pairing: Pairing, outcome: Outcome) -> Posterior:
-        a, b = self._index[pairing.model_a], self._index[pairing.model_b]
-        return posterior.update(a, b, _SHARES[outcome])
+
+def _number(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(sorted(names))}
+
+
+def _update(
+    posterior: Posterior, index: Mapping[str, int], pairing: Pairing, outcome: Outcome
+) -> Posterior:
+    return posterior.update(index[pairing.model_a], index[pairing.model_b], _SHARES[outcome])
 
 
 def _is_same(tally: Tally, other: Tally) -> bool:
@@ -121,17 +132,18 @@ def _is_same(tally: Tally, other: Tally) -> bool:
     return told == (other.votes, other.last_vote_id, other.marks)
 
 
-def _voted_on(tally: Tally) -> set[str]:
-    return {name for count in tally.counts() for name in (count.model_a, count.model_b)}
-
-
-def _fit(names: tuple[str, ...], tally: Tally) -> Posterior:
+def _fit(served: Sequence[str], tally: Tally) -> tuple[dict[str, int], Posterior]:
+    """Where each model that is served or was voted on stands, and what is known of them."""
     counts = tally.counts()
     if not counts:
-        return Posterior.prior(len(names))
-    index = {name: number for number, name in enumerate(names)}
+        return _number(served), Posterior.prior(len(served))
     a, b, outcomes, votes = zip(*counts, strict=True)
+    index = _number({*served, *a, *b})
     comparisons = Comparisons.from_counts(
-        [index[name] for name in a], [index[name] for name in b], outcomes, votes, models=names
+        [index[name] for name in a],
+        [index[name] for name in b],
+        outcomes,
+        votes,
+        models=tuple(index),
     )
-    return Posterior.from_counts(PairCounts.from_comparisons(comparisons))
+    return index, Posterior.from_counts(PairCounts.from_comparisons(comparisons))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli import experts, judge, models, rank, serve, start
+from arena.cli import experts, judge, models, pairs, rank, serve, start
 
 app = typer.Typer(
     name="arena",
@@ -23,6 +23,7 @@ app.add_typer(experts.app, name="experts")
 app.command("init", epilog="Example: arena init my-arena/arena.toml")(start.init)
 app.add_typer(judge.app, name="judge")
 app.add_typer(models.app, name="models")
+app.command("pairs", epilog=pairs.EXAMPLES)(pairs.pairs)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("up", epilog="Example: arena up --config arena.toml --host 0.0.0.0 --port 8000")(
     serve.up

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
     from arena.settings import Settings
 
-__all__ = ["check_data_dir", "check_database", "check_port", "check_start", "explain"]
+__all__ = [
+    "check_data_dir",
+    "check_database",
+    "check_draws",
+    "check_port",
+    "check_start",
+    "explain",
+]
 
 _PORTS_TRIED = 50
 
@@ -32,6 +39,7 @@ def check_start(settings: Settings) -> None:
     check_data_dir(settings.data_dir)
     check_database(settings.database.url)
     check_port(settings.server.host, settings.server.port)
+    check_draws(settings)
 
 
 def check_data_dir(folder: Path) -> None:
@@ -84,6 +92,17 @@ def check_port(host: str, port: int) -> None:
             f"{host} is not an address of this machine ({explain(error)}). "
             "Use --host 127.0.0.1 for this machine alone, or --host 0.0.0.0 for its network."
         ) from None
+
+
+def check_draws(settings: Settings) -> None:
+    """Looks for rules of matchmaking that no draw could keep."""
+    from arena.draw_rules import read_rules
+
+    names = [model.name for model in settings.models if model.enabled]
+    try:
+        read_rules(settings.matchmaking, names)
+    except ValueError as error:
+        raise Refusal(f"the rules under [matchmaking] contradict each other: {error}.") from None
 
 
 def _check_sqlite(path: Path, url: URL) -> None:

@@ -12,9 +12,11 @@ import gradio as gr
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
+from arena.matchmaker import TooFewModels
 from arena.published_boards import OVERALL, Choice, describe_parts
 from arena.web.layout import html_part, page_header
 from arena.web.leaderboard_choice import read_choice, render_choice, render_chosen
+from arena.web.leaderboard_next import PAIRS_SHOWN, render_next
 from arena.web.leaderboard_plots import render_heat_maps, render_intervals
 from arena.web.leaderboard_table import (
     render_empty,
@@ -28,6 +30,7 @@ from arena.web.leaderboard_table import (
 if TYPE_CHECKING:
     from arena.board_views import BoardView
     from arena.boards import Boards
+    from arena.matchmaker import Matchmaker, Outlook
     from arena.published_boards import Board
     from arena.web.texts import Texts
 
@@ -43,6 +46,7 @@ _NO_BOARD = "there is no leaderboard yet: no vote was counted"
 def build_leaderboard_page(
     texts: Texts,
     boards: Boards,
+    matchmaker: Matchmaker,
     *,
     title: str,
     language: str,
@@ -56,6 +60,7 @@ def build_leaderboard_page(
     Args:
         texts: of the language.
         boards: where the board comes from.
+        matchmaker: says what it would draw next.
         title: the arena's.
         language: its code, as in the page's path.
         refresh_seconds: how often an open page asks.
@@ -66,7 +71,8 @@ def build_leaderboard_page(
         showing = (view.snapshot_id, *view.choice)
         if showing == shown:
             return gr.skip(), gr.skip()
-        return render_board(view, texts, language=language), showing
+        coming = render_next(_look_ahead(matchmaker), texts)
+        return render_board(view, texts, language=language, coming=coming), showing
 
     def show_asked(request: gr.Request) -> tuple[Any, Any]:
         return show(None, read_choice(request.query_params))
@@ -102,13 +108,14 @@ def build_leaderboard_page(
     return blocks
 
 
-def render_board(view: BoardView, texts: Texts, *, language: str) -> str:
+def render_board(view: BoardView, texts: Texts, *, language: str, coming: str = "") -> str:
     """The whole page below its header as HTML.
 
     Args:
         view: what to show.
         texts: of the language.
         language: its code, as in the page's path.
+        coming: HTML about the pairs that come next.
     """
     words = texts["leaderboard"]
     parts = [f"<h1>{say(words['title'])}</h1>", f'<p class="board-lead">{say(words["lead"])}</p>']
@@ -123,12 +130,19 @@ def render_board(view: BoardView, texts: Texts, *, language: str) -> str:
             render_table(view, view.board, texts),
             render_explanations(view, view.board, texts),
             render_intervals(view, view.board, texts),
-            render_heat_maps(view.board, texts),
+            render_heat_maps(view.board, texts, beside=coming),
         ]
     locale = say(texts["language"]["html"])
     category, at_equal_style = view.choice
     chosen = f'data-category="{say("{name}", name=category)}" data-style="{at_equal_style:d}"'
     return f'<div class="board" data-locale="{locale}" {chosen}>{"".join(parts)}</div>'
+
+
+def _look_ahead(matchmaker: Matchmaker) -> Outlook | None:
+    try:
+        return matchmaker.outlook(PAIRS_SHOWN)
+    except TooFewModels:
+        return None
 
 
 def leaderboard_routes(boards: Boards) -> APIRouter:

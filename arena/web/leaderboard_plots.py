@@ -51,8 +51,14 @@ def render_intervals(view: BoardView, board: Board, texts: Texts) -> str:
     )
 
 
-def render_heat_maps(board: Board, texts: Texts) -> str:
-    """Win rates and battle counts of each pair, side by side where there is room."""
+def render_heat_maps(board: Board, texts: Texts, *, beside: str = "") -> str:
+    """Win rates and battle counts of each pair, side by side where there is room.
+
+    Args:
+        board: whose.
+        texts: of the language.
+        beside: HTML that stands beside the battle counts.
+    """
     words = texts["leaderboard"]
     names = board.leaderboard.models[:MOST_MODELS]
     note = ""
@@ -80,7 +86,7 @@ def render_heat_maps(board: Board, texts: Texts) -> str:
 
     return (
         f'<div class="board-maps">{_heat_map("win_rates", names, win_rate, texts)}'
-        f"{_heat_map('battles', names, battles, texts)}</div>{note}"
+        f"{_heat_map('battles', names, battles, texts)}{beside}</div>{note}"
     )
 
 

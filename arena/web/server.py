@@ -96,7 +96,11 @@ def build_app(arena: Arena) -> ASGIApp:
     for language in LANGUAGES:
         texts = load_texts(language)
         board = build_leaderboard_page(
-            texts, arena.boards, title=settings.arena.title, language=language
+            texts,
+            arena.boards,
+            arena.matchmaker,
+            title=settings.arena.title,
+            language=language,
         )
         battle = BattlePage(
             conductor=arena.conductor,

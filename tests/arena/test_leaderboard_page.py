@@ -7,8 +7,9 @@ import csv
 import io
 import string
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -28,10 +29,13 @@ import arena
 from arena.battles import Outcome
 from arena.boards import Boards
 from arena.census import Census
+from arena.matchmaker import Matchmaker, Outlook, Prospect
 from arena.published_boards import OVERALL, Choice
 from arena.settings import LeaderboardSettings
+from arena.standing import Standing
 from arena.store import Store, open_store
 from arena.web.identity import VoterTokens
+from arena.web.leaderboard_next import PAIRS_SHOWN, render_next
 from arena.web.leaderboard_page import build_leaderboard_page, leaderboard_routes, render_board
 from arena.web.leaderboard_plots import MOST_MODELS, choose_ticks
 from arena.web.leaderboard_table import COLUMNS
@@ -122,6 +126,13 @@ def make_boards(store: Store, names: tuple[str, ...] = NAMES) -> Boards:
     return boards
 
 
+def make_matchmaker(store: Store, names: tuple[str, ...] = NAMES) -> Matchmaker:
+    standing = Standing(names, Census(store.votes))
+    with ThreadPoolExecutor(1) as pool:  # Playwright has a loop of its own in this thread
+        pool.submit(lambda: asyncio.run(standing.catch_up())).result()
+    return Matchmaker(names, standing, policy="uncertainty", exploration=0.1)
+
+
 def render(boards: Boards, language: str = "en", *, choice: Choice = OVERALL) -> TableParser:
     view = boards.view(choice)
     return TableParser(render_board(view, load_texts(language), language=language))
@@ -169,6 +180,51 @@ def test_the_table_has_a_caption_scopes_and_the_numbers_of_the_board(
     unranked = rows[-1]
     assert [unranked[0].text, unranked[1].text] == ["–", "Elm"]
     assert "600" in page.text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_says_which_pairs_come_next_and_why(store: Store, language: str) -> None:
+    cast_many(store, NAMES[:4], 600)
+    outlook = make_matchmaker(store).outlook()
+    html = render_next(outlook, load_texts(language))
+    page = TableParser(html)
+    assert "script" not in page.elements
+    likeliest = outlook.prospects[0]
+    assert "Elm" in {likeliest.model_a, likeliest.model_b}  # which nobody has voted on
+    assert f"{likeliest.probability:.0%}" in page.text
+    assert all(pair.model_a in page.text for pair in outlook.prospects[:PAIRS_SHOWN])
+    assert str(outlook.pairs - PAIRS_SHOWN) in page.text
+    words = load_texts(language)["leaderboard"]
+    assert words["next_new"].format(model="Elm", votes=0) in page.text
+    assert words["next_none"] in render_next(None, load_texts(language))
+
+
+def test_the_reason_follows_from_what_is_known_of_a_pair(store: Store) -> None:
+    texts = load_texts("en")
+    words = texts["leaderboard"]
+    pair = Prospect(
+        model_a="Amber",
+        model_b="Elm",
+        probability=0.004,
+        battles=12,
+        votes_a=400,
+        votes_b=300,
+        win_probability=0.55,
+        stronger_probability=0.81,
+        standard_error=20.0,
+    )
+
+    def told(**changes: float) -> str:
+        prospect = replace(pair, **changes)  # type: ignore[arg-type]
+        outlook = Outlook(policy="uncertainty", prospects=(prospect,), pairs=1, is_even=False)
+        return TableParser(render_next(outlook, texts)).text
+
+    assert words["next_open"].format(a="Amber", percent="81%", votes="12") in told()
+    assert words["next_unmet"].format(a="Amber", percent="81%") in told(battles=0)
+    assert words["next_new"].format(model="Elm", votes=29) in told(votes_b=29)
+    assert words["next_known"].format(a="Amber", points="39") in told(stronger_probability=0.99)
+    assert "<1%" in told()
+    assert "All pairs are drawn alike" not in told()
 
 
 def test_names_and_cards_never_become_elements(store: Store) -> None:
@@ -391,6 +447,7 @@ def styled_votes(store: Store) -> None:
 @pytest.fixture
 def site(store: Store) -> Iterator[Site]:
     boards = make_boards(store)
+    matchmaker = make_matchmaker(store)
 
     @asynccontextmanager
     async def keep_fresh(_app: FastAPI) -> AsyncIterator[None]:
@@ -403,7 +460,12 @@ def site(store: Store) -> Iterator[Site]:
     for language in LANGUAGES:
         texts = load_texts(language)
         page = build_leaderboard_page(
-            texts, boards, title="Test Arena", language=language, refresh_seconds=0.5
+            texts,
+            boards,
+            matchmaker,
+            title="Test Arena",
+            language=language,
+            refresh_seconds=0.5,
         )
         gr.mount_gradio_app(
             app,

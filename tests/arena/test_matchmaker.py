@@ -12,7 +12,9 @@ from scipy.stats import binomtest, chisquare
 
 from arena.battles import ExclusionReason, Outcome
 from arena.census import Census
+from arena.draw_rules import read_rules
 from arena.matchmaker import POLICY_VERSION, Matchmaker, TooFewModels
+from arena.settings import MatchmakingSettings, ModelRule, PairRule
 from arena.standing import Standing
 from arena.store import Store, open_store
 from ranking.design import POLICIES
@@ -49,7 +51,8 @@ def untaught(store: Store, names: tuple[str, ...] = NAMES) -> Standing:
 
 def chances(matchmaker: Matchmaker) -> dict[frozenset[str], float]:
     return {
-        frozenset((pair.model_a, pair.model_b)): pair.probability for pair in matchmaker.outlook()
+        frozenset((pair.model_a, pair.model_b)): pair.probability
+        for pair in matchmaker.outlook().prospects
     }
 
 
@@ -86,7 +89,7 @@ def test_a_draw_says_how_it_was_made(store: Store) -> None:
 
 async def test_the_newcomer_and_the_close_pairs_are_drawn_first(standing: Standing) -> None:
     matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.01)
-    first = matchmaker.outlook()[0]
+    first = matchmaker.outlook(1).prospects[0]
     assert "Elm" in {first.model_a, first.model_b}
     known = {pair: chance for pair, chance in chances(matchmaker).items() if "Elm" not in pair}
     assert known[frozenset(("Amber", "Dune"))] == min(known.values())
@@ -94,7 +97,7 @@ async def test_the_newcomer_and_the_close_pairs_are_drawn_first(standing: Standi
 
 async def test_an_outlook_says_what_is_known_of_a_pair(standing: Standing) -> None:
     matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.1)
-    outlook = matchmaker.outlook()
+    outlook = matchmaker.outlook().prospects
     assert [pair.probability for pair in outlook] == sorted(
         (pair.probability for pair in outlook), reverse=True
     )
@@ -104,6 +107,10 @@ async def test_an_outlook_says_what_is_known_of_a_pair(standing: Standing) -> No
     assert far.stronger_probability > 0.999
     assert 10 < far.standard_error < 50
     assert sum(pair.battles for pair in outlook) == standing.votes == 600
+    by_model = {pair.model_a: pair.votes_a for pair in outlook}
+    by_model |= {pair.model_b: pair.votes_b for pair in outlook}
+    assert by_model["Elm"] == 0
+    assert sum(by_model.values()) == 1200
 
 
 async def test_a_vote_is_learned_at_once_and_a_second_click_is_not_a_second_vote(
@@ -150,6 +157,83 @@ async def test_models_that_cannot_answer_are_not_drawn_and_come_back(standing: S
         matchmaker.draw()
     absent = frozenset()
     assert len(chances(matchmaker)) == 10
+
+
+async def test_rules_are_kept_and_what_is_logged_is_what_was_drawn(standing: Standing) -> None:
+    settings = MatchmakingSettings(
+        models={"Elm": ModelRule(max_share=0.3), "Amber": ModelRule(min_share=0.6)},
+        pairs=[
+            PairRule(models=("Birch", "Dune"), share=0.25),
+            PairRule(models=("Cedar", "Amber"), never=True),
+            PairRule(models=("Cedar", "Gone"), never=True),  # of a model that rests
+        ],
+    )
+    matchmaker = Matchmaker(
+        NAMES,
+        standing,
+        policy="uncertainty",
+        exploration=0.1,
+        rules=read_rules(settings, NAMES),
+        seed=20_261_129,
+    )
+    expected = chances(matchmaker)
+    assert sum(expected.values()) == pytest.approx(1)
+    assert frozenset(("Cedar", "Amber")) not in expected
+    assert expected[frozenset(("Birch", "Dune"))] == pytest.approx(0.25)
+    share = {name: sum(p for pair, p in expected.items() if name in pair) for name in NAMES}
+    assert share["Elm"] == pytest.approx(0.3)
+    assert share["Amber"] == pytest.approx(0.6)
+    drawn = Counter(
+        frozenset((p.model_a, p.model_b)) for p in (matchmaker.draw() for _ in range(DRAWS))
+    )
+    assert set(drawn) == set(expected)
+    test = chisquare([drawn[p] for p in expected], [p * DRAWS for p in expected.values()])
+    assert test.pvalue > 0.001
+
+
+def test_rules_that_the_models_here_cannot_keep_are_left_aside(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = NAMES[:3]
+    settings = MatchmakingSettings(
+        models={"Amber": ModelRule(max_share=0.7)},
+        pairs=[PairRule(models=("Birch", "Cedar"), never=True)],
+    )
+    with pytest.raises(ValueError, match=r"largest share.* 0.7 of Amber"):
+        read_rules(settings, names)  # Amber is in every battle that is left
+    rules = read_rules(MatchmakingSettings(models=settings.models), names)
+    absent: frozenset[str] = frozenset()
+    matchmaker = Matchmaker(
+        names,
+        untaught(store, names),
+        policy="uniform",
+        exploration=1.0,
+        rules=rules,
+        absent=lambda: absent,
+    )
+    amber = [pair for pair in chances(matchmaker) if "Amber" in pair]
+    assert sum(chances(matchmaker)[pair] for pair in amber) == pytest.approx(2 / 3)
+    absent = frozenset({"Birch"})
+    assert chances(matchmaker) == {frozenset(("Amber", "Cedar")): pytest.approx(1)}
+    assert "left aside" in caplog.text
+
+
+def test_two_models_that_never_meet_are_no_pair(store: Store) -> None:
+    names = NAMES[:3]
+    settings = MatchmakingSettings(pairs=[PairRule(models=("Birch", "Cedar"), never=True)])
+    absent: frozenset[str] = frozenset()
+    matchmaker = Matchmaker(
+        names,
+        untaught(store, names),
+        policy="uniform",
+        exploration=1.0,
+        rules=read_rules(settings, names),
+        absent=lambda: absent,
+    )
+    assert len(chances(matchmaker)) == 2
+    absent = frozenset({"Amber"})
+    with pytest.raises(TooFewModels):
+        matchmaker.draw()
 
 
 async def test_two_models_leave_no_choice(store: Store) -> None:

@@ -152,6 +152,7 @@ async def test_a_retired_model_still_says_something_of_those_it_met(store: Store
     await standing.catch_up()
     amber, birch, *_ = strengths(standing)
     assert amber > birch + 1
+    assert standing.votes_on(("Birch", "Dune")) == (20, 0)
     back = make(store, (*NAMES, "Gone"))  # and is served again
     await back.catch_up()
     assert strengths(back) == pytest.approx(strengths(standing), abs=1e-9)

@@ -1,0 +1,139 @@
+"""`arena pairs`: what the matchmaker would draw next, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import sys
+from dataclasses import asdict, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from arena.cli.models import DEFAULT_CONFIG, ConfigOption
+
+if TYPE_CHECKING:
+    from arena.matchmaker import Outlook
+    from arena.settings import Settings
+    from arena.store import Store
+
+__all__ = ["EXAMPLES", "pairs"]
+
+_NORMAL_95 = 1.96  # standard errors on either side of a difference
+EXAMPLES = "Example: arena pairs --config arena.toml --top 10"
+
+
+class Format(StrEnum):
+    """What is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def pairs(
+    *,
+    config: ConfigOption = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many of the likeliest.")] = 20,
+    form: Annotated[Format, typer.Option("--format", help="How they are written.")] = Format.TABLE,
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy", help="Under another policy than that of the settings."),
+    ] = None,
+) -> None:
+    """Show which pairs would be drawn next, how likely, and what is known of them.
+
+    From the votes on record and the rules of the settings. A running arena may draw
+    otherwise for a while: models that fail there rest.
+    """
+    from arena.cli.refusals import refusing
+
+    with refusing():
+        outlook = _look_ahead(config, top=top, policy=policy)
+    if form is Format.JSON:
+        rows = [asdict(pair) for pair in outlook.prospects]
+        told = {"policy": outlook.policy, "pairs": outlook.pairs, "prospects": rows}
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+    elif form is Format.CSV:
+        _write_csv(outlook)
+    else:
+        _print_table(outlook)
+
+
+def _look_ahead(config: ConfigOption, *, top: int, policy: str | None) -> Outlook:
+    from arena.cli.preflight import check_draws
+    from arena.cli.refusals import Refusal
+    from arena.cli.stores import opening
+    from arena.settings import load_settings
+    from ranking.design import POLICIES
+
+    if policy is not None and policy not in POLICIES:
+        raise Refusal(f'--policy: "{policy}" is none of {", ".join(sorted(POLICIES))}.')
+    settings = load_settings(config or DEFAULT_CONFIG, runnable=False)
+    names = tuple(model.name for model in settings.models if model.enabled)
+    if len(names) < 2:
+        raise Refusal(
+            f"{len(names)} models are enabled, and a pair needs two. "
+            "Add a [[models]] or set enabled = true."
+        )
+    check_draws(settings)
+    with opening(settings) as store:
+        return _ask_matchmaker(settings, store, names, top=top, policy=policy)
+
+
+def _ask_matchmaker(
+    settings: Settings, store: Store, names: tuple[str, ...], *, top: int, policy: str | None
+) -> Outlook:
+    from arena.census import Census
+    from arena.house import build_matchmaker
+    from arena.standing import Standing
+
+    matchmaking = settings.matchmaking
+    if policy is not None:
+        matchmaking = matchmaking.model_copy(update={"policy": policy})
+    standing = Standing(names, Census(store.votes))
+    asyncio.run(standing.catch_up())
+    return build_matchmaker(matchmaking, standing, names).outlook(top)
+
+
+def _write_csv(outlook: Outlook) -> None:
+    from arena.matchmaker import Prospect
+
+    names = [field.name for field in fields(Prospect)]
+    writer = csv.DictWriter(sys.stdout, fieldnames=names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(pair) for pair in outlook.prospects)
+
+
+def _print_table(outlook: Outlook) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=f"Next pairs under {outlook.policy}", title_justify="left", title_style="bold"
+    )
+    for column in ("Stronger so far", "Other"):
+        table.add_column(column)
+    for column in ("Drawn", "Votes", "of one", "of other", "Is stronger", "± points"):
+        table.add_column(column, justify="right")
+    for pair in outlook.prospects:
+        table.add_row(
+            Text(pair.model_a),
+            Text(pair.model_b),
+            f"{pair.probability:.2%}",
+            f"{pair.battles:,}",
+            f"{pair.votes_a:,}",
+            f"{pair.votes_b:,}",
+            f"{pair.stronger_probability:.0%}",
+            f"{_NORMAL_95 * pair.standard_error:.0f}",
+        )
+    # A pipe has no width of its own; 80 columns would fold every name.
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(table)
+    if outlook.pairs > len(outlook.prospects):
+        console.print(
+            f"and {outlook.pairs - len(outlook.prospects):,} pairs less likely than these"
+        )
