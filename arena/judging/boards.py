@@ -19,7 +19,8 @@ def rank_verdicts(verdicts: Sequence[JudgeVerdict], **options: Any) -> Leaderboa
     """Ranks models by what judges said about them.
 
     A verdict that the two orders did not agree on counts as a tie. Verdicts on one battle
-    are not independent, so the intervals resample battles with all that was said of them.
+    are not independent, so the intervals resample battles with all that was said of them,
+    where there are several.
 
     Args:
         verdicts: of one judge, or of several.
@@ -40,7 +41,7 @@ def rank_verdicts(verdicts: Sequence[JudgeVerdict], **options: Any) -> Leaderboa
     )
     told: dict[str, Any] = {
         "interval": "bootstrap",
-        "cluster": True,
+        "cluster": len({verdict.battle_id for verdict in verdicts}) > 1,
         "seed": 0,
         "prior": DEFAULT_PRIOR,
         "both_bad": "tie",

@@ -84,7 +84,7 @@ def summarise(calls: Sequence[CallRecord]) -> Summary:
         verdicts={verdict: verdicts[verdict] for verdict in Outcome},
         readings={reading: readings[reading] for reading in Reading},
         cut=sum(call.finish_reason == "length" for call in answered),
-        failures=Counter(str(call.failure_kind) for call in failed),
+        failures=dict(Counter(str(call.failure_kind) for call in failed)),
         examples={str(call.failure_kind): call.failure_message or "" for call in failed},
         prompt_tokens=sum(call.prompt_tokens or 0 for call in answered),
         completion_tokens=sum(call.completion_tokens or 0 for call in answered),

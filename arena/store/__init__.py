@@ -18,6 +18,7 @@ from arena.store.expert_records import ExpertRecords
 from arena.store.judge_verdicts import CallRecord, JudgeVerdict, JudgeVerdicts
 from arena.store.judged_battles import JudgedBattles
 from arena.store.judgings import Claim, Judgings, KnownJudge
+from arena.store.prompt_set_records import PromptSetRecords
 from arena.store.snapshots import Snapshot, Snapshots
 from arena.store.token_counts import TokenCounts, Tokens
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
@@ -44,6 +45,7 @@ __all__ = [
     "LongRow",
     "NameTaken",
     "OutcomeCount",
+    "PromptSetRecords",
     "Share",
     "Snapshot",
     "Snapshots",
@@ -75,6 +77,7 @@ class Store:
     assignments: ExpertAssignments
     judge_verdicts: JudgeVerdicts
     judged_battles: JudgedBattles
+    prompt_sets: PromptSetRecords
 
     def close(self) -> None:
         """Closes all connections."""
@@ -101,4 +104,5 @@ def open_store(url: str) -> Store:
         assignments=ExpertAssignments(engine),
         judge_verdicts=JudgeVerdicts(engine),
         judged_battles=JudgedBattles(engine),
+        prompt_sets=PromptSetRecords(engine),
     )

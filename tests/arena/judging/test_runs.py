@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -93,9 +94,8 @@ def with_store(arena: Arena, look: Callable[[Store], Any]) -> Any:  # noqa: ANN4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
 def test_a_run_killed_at_random_moments_asks_nothing_twice(
-    tmp_path: Path, judge: CountingJudge, seed: int
+    tmp_path: Path, judge: CountingJudge
 ) -> None:
     whole = make_arena(tmp_path / "whole", judge)
     assert whole.run().returncode == 0
@@ -104,6 +104,7 @@ def test_a_run_killed_at_random_moments_asks_nothing_twice(
     judge.asked.clear()
     judge.bodies.clear()
 
+    seed = random.randrange(2**32)
     chance = random.Random(seed)
     broken = make_arena(tmp_path / "broken", judge)
     for _ in range(3):
@@ -114,8 +115,8 @@ def test_a_run_killed_at_random_moments_asks_nothing_twice(
         run.communicate()
     summary = json.loads(broken.run("--json").stdout)["summary"]
 
-    assert judge.asked == asked  # each of them once
-    assert broken.table() == expected
+    assert judge.asked == asked, f"seed {seed}"  # each of them once
+    assert broken.table() == expected, f"seed {seed}"
     assert summary["lost"] == summary["failed"] == summary["unfinished"] == 0
 
 
@@ -147,10 +148,11 @@ def test_a_killed_worker_is_found_out_and_told(tmp_path: Path, judge: CountingJu
     assert run.returncode == 2
     assert "ended with status -9" in said
     judge.rule = by_digest
-    summary = arena.run_to_summary()
-    assert (summary["answered"], summary["lost"]) == (8, 2)
+    shown = arena.run()
+    assert shown.returncode == 0, shown.stderr
+    assert re.search(r"perhaps paid for twice +│ +2 ", shown.stdout)
+    assert [row[3] for row in arena.table()] == [CallStatus.ANSWERED] * 8
     assert judge.requests == 8 + 2
-    assert "perhaps paid for twice" in arena.run().stdout
 
 
 def find_worker(arena: Arena) -> int:
