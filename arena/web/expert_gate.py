@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.experts import Expert
 
 COOKIE = "arena_expert"
-_ENTRANCE = re.compile(rf"/({'|'.join(LANGUAGES)})/expert/?")
+_ENTRANCE = re.compile(rf"/({'|'.join(LANGUAGES)})/expert/")
 # The theme's colours for a page that Gradio has no part in.
 _IN_THE_DARK = (
     "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.classList.add('dark');"
@@ -64,25 +64,26 @@ class ExpertGate:
             expert = await self._panel.admit(read_key(request.cookies) if key is None else key)
         except NotInvited:
             return HTMLResponse(self._refusal(language), status_code=403)
-        entrance = f"/{language}/expert/"
-        if key is None and request.url.path == entrance:
+        if key is None:
             return None
-        answer = RedirectResponse(entrance, status_code=303, headers={"cache-control": "no-store"})
-        if key is not None:
-            self._hand_over(answer, key, expert, scheme=request.url.scheme)
-        return answer
+        return self._hand_over(key, expert, request)
 
-    def _hand_over(self, answer: Response, key: str, expert: Expert, *, scheme: str) -> None:
+    def _hand_over(self, key: str, expert: Expert, request: Request) -> Response:
+        """The same page without the key in its address, and the key in a cookie."""
         left = expert.expires_at - datetime.now(UTC)
+        answer = RedirectResponse(
+            request.url.path, status_code=303, headers={"cache-control": "no-store"}
+        )
         answer.set_cookie(
             COOKIE,
             key,
             max_age=max(0, int(left.total_seconds())),
             path="/",
-            secure=self._secure_cookies or scheme == "https",
+            secure=self._secure_cookies or request.url.scheme == "https",
             httponly=True,
             samesite="lax",  # a link in a letter comes from another site
         )
+        return answer
 
     def _refusal(self, language: str) -> str:
         """A page that says no, and not why: it must not tell who is an expert."""
