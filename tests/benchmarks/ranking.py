@@ -219,7 +219,7 @@ def measure(library: str, task: str, votes: int, models: int) -> dict[str, Any]:
     before = _reset_peak()
     warm, cpu = _time(run)
     peak = _peak() - before
-    for _ in range(0 if warm > 20 else 3):
+    for _ in range(0 if warm > 5 else 3):
         wall, busy = _time(run)
         warm, cpu = min(warm, wall), min(cpu, busy)
     result = {"cold": cold, "warm": warm, "cpu": cpu, "peak_mb": peak / 2**20}
