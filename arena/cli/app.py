@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli import battles, experts, judge, models, pairs, rank, serve, start
+from arena.cli import agreement, battles, experts, judge, models, pairs, rank, serve, start
 
 app = typer.Typer(
     name="arena",
@@ -18,6 +18,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("agreement", epilog=agreement.EXAMPLES)(agreement.agreement)
 app.add_typer(battles.app, name="battles")
 app.command("demo", epilog="Example: arena demo --port 7870 --no-open")(serve.demo)
 app.add_typer(experts.app, name="experts")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 if TYPE_CHECKING:
-    from arena.cli.rank_output import Format, Ranking
+    from arena.cli.rank_output import Ranking
     from arena.cli.rank_votes import Request, Source
     from ranking import Board
 
@@ -162,10 +161,11 @@ def rank(
         read_prior,
         read_time,
     )
-    from arena.cli.rank_output import choose_format, find_doubts
+    from arena.cli.rank_output import choose_format, find_doubts, render
     from arena.cli.rank_progress import showing_progress
     from arena.cli.rank_votes import Request
     from arena.cli.refusals import refusing
+    from arena.cli.writing import find_width, write_text
 
     with refusing():
         request = Request(
@@ -204,7 +204,7 @@ def rank(
         if chosen == "csv":  # the other formats have room for it
             for doubt in find_doubts(ranking.board):
                 typer.echo(f"arena: {doubt}", err=True)
-        _write(ranking, chosen, output)
+        write_text(render(ranking, chosen, width=find_width(output)), output)
 
 
 def _read(
@@ -270,30 +270,3 @@ def _tell_what_is_missing(ranking: Ranking) -> None:
             one = "one person cast all its votes, which leaves --cluster voter nothing to compare"
             why = few if part.votes < ranking.min_votes else one
             typer.echo(f"arena: no board for {part.group} {part.label}: {why}", err=True)
-
-
-def _write(ranking: Ranking, chosen: Format, output: Path | None) -> None:
-    from arena.cli.preflight import explain
-    from arena.cli.rank_output import render, write_whole
-    from arena.cli.refusals import Refusal
-
-    text = render(ranking, chosen, width=_find_width(output))
-    if output is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        write_whole(output, text)
-    except OSError as error:
-        raise Refusal(
-            f"{output} cannot be written ({explain(error)}). Name another with --output."
-        ) from None
-    typer.echo(f"Wrote {output}.")
-
-
-def _find_width(output: Path | None) -> int:
-    import shutil
-
-    # A pipe or a file has no width of its own; 80 columns would fold every name.
-    if output is None and sys.stdout.isatty():
-        return shutil.get_terminal_size().columns
-    return 160

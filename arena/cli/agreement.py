@@ -1,0 +1,138 @@
+"""`arena agreement`: who agrees with whom, and how sure that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+__all__ = ["EXAMPLES", "agreement"]
+
+# Empty lines between: the help folds the others into one.
+EXAMPLES = """Examples:
+
+arena agreement judgements.csv
+
+arena agreement judgements.csv --by category --by pair --format md --output report.md
+
+arena agreement verdicts.jsonl --both-orders judge --family gpt-5-mini=openai
+
+arena agreement study.csv --arms --format json
+"""
+FileArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="A long table, one row a judgement, with the columns item, judge, kind, model_a, "
+        "model_b and winner; also turn, category, length_a, length_b, seconds, arm, shown. "
+        ".csv, .tsv, .json, .jsonl or .parquet, also .gz.",
+        show_default=False,
+    ),
+]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="ROLE=NAME",
+        help="What a file's column holds, where its name does not tell; repeat for more.",
+    ),
+]
+ByOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="GROUP",
+        help="Also by each label of a column (category, turn, …), or by pair of models: pair; "
+        "repeat for more.",
+    ),
+]
+OrdersOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--both-orders",
+        metavar="KIND",
+        help="A kind whose judges saw every battle twice, sides swapped, a row for each: two "
+        "different verdicts become a tie; repeat for more.",
+    ),
+]
+BothBadOption = Annotated[
+    Literal["tie", "keep"],
+    typer.Option(help="Count a both-bad verdict as a tie, or as a category of its own."),
+]
+ArmsOption = Annotated[
+    bool,
+    typer.Option("--arms", help="Also the effect of showing people a verdict, by arm."),
+]
+FamilyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--family",
+        metavar="NAME=FAMILY",
+        help="Family of a model or a judge, to see whether judges favour their own; repeat for "
+        "more. A judge named like a model is of its family.",
+    ),
+]
+BootstrapOption = Annotated[
+    int, typer.Option("--bootstrap", min=2, help="Replicates of the bootstrap.")
+]
+LevelOption = Annotated[float, typer.Option(help="Confidence level, between 0 and 1.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same intervals.")]
+MinPairsOption = Annotated[
+    int,
+    typer.Option(min=1, help="A judge or a part with fewer pairs of judgements gets no line."),
+]
+FormatOption = Annotated[
+    Literal["table", "json", "csv", "md"] | None,
+    typer.Option("--format", help="How to write it; by --output's suffix, or a table."),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write it to this file, whole or not at all.")
+]
+
+
+def agreement(
+    file: FileArgument,
+    *,
+    column: ColumnOption = None,
+    by: ByOption = None,
+    both_orders: OrdersOption = None,
+    both_bad: BothBadOption = "tie",
+    arms: ArmsOption = False,
+    family: FamilyOption = None,
+    bootstrap: BootstrapOption = 1000,
+    level: LevelOption = 0.95,
+    seed: SeedOption = 0,
+    min_pairs: MinPairsOption = 20,
+    form: FormatOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Compare experts, judges and the crowd on the same battles, with intervals."""
+    from arena.cli.agreement_output import choose_format, render
+    from arena.cli.agreement_source import read_file, read_pairs
+    from arena.cli.rank_options import check_folder, check_level
+    from arena.cli.rank_progress import showing_progress
+    from arena.cli.refusals import Refusal, refusing
+    from arena.cli.writing import find_width, write_text
+    from ranking import RankingError, agreement_report
+
+    with refusing():
+        families = read_pairs("--family", family, "gpt-5-mini=openai")
+        columns = read_pairs("--column", column, "item=question")
+        check_level(level)
+        chosen = choose_format(form, output)
+        check_folder(output)
+        groups = tuple(dict.fromkeys(by or ()))
+        with showing_progress() as shown:
+            shown.say("Reading the judgements")
+            source = read_file(
+                file, columns=columns, by=groups, both_orders=tuple(both_orders or ())
+            )
+            try:
+                report = agreement_report(
+                    source.judgements, by=groups, both_bad=both_bad, families=families,
+                    arms=arms, replicates=bootstrap, level=level, seed=seed,
+                    min_pairs=min_pairs, progress=shown.say,
+                )  # fmt: skip
+            except RankingError as error:
+                raise Refusal(f"{source.name}: {error}.") from None
+        write_text(render(report, source, chosen, width=find_width(output)), output)
