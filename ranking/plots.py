@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 from ranking.errors import RankingError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import plotly.graph_objects as go
 
     from ranking.diagnostics import Calibration, Drift
     from ranking.leaderboard import Leaderboard
+    from ranking.pairing_comparison import PolicyResult
 
 _ROW_HEIGHT = 26
 _CELL = 30
@@ -164,6 +167,36 @@ def plot_drift(drift: Drift) -> go.Figure:
         xaxis_title="window",
         yaxis_title="strength, log-odds",
     )
+    return figure
+
+
+def plot_pairing(results: Sequence[PolicyResult]) -> go.Figure:
+    """How much each way of drawing pairs knows after how many votes, means over arenas."""
+    import plotly.graph_objects as go
+    from plotly.colors import qualitative
+    from plotly.subplots import make_subplots
+
+    titles = {
+        "resolved": "share of pairs resolved",
+        "tau": "Kendall's τ with the true order",
+        "error": "score error, points",
+    }
+    figure = make_subplots(rows=1, cols=3, subplot_titles=tuple(titles.values()))
+    for i, result in enumerate(results):
+        for column, measure in enumerate(titles, start=1):
+            trace = go.Scatter(
+                x=result.course["votes"],
+                y=result.course[measure],
+                name=result.policy,
+                legendgroup=result.policy,
+                showlegend=column == 1,
+                mode="lines",
+                line={"color": qualitative.Safe[i % len(qualitative.Safe)]},
+            )
+            figure.add_trace(trace, row=1, col=column)
+    figure.update_xaxes(title="votes", rangemode="tozero")
+    figure.update_yaxes(type="log", row=1, col=3)
+    figure.update_layout(height=420, legend={"orientation": "h", "y": -0.25})
     return figure
 
 

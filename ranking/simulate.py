@@ -94,7 +94,7 @@ def simulate_votes(
         models=tuple(names) if names else tuple(f"model-{i:02d}" for i in range(size)),
         model_a=a.astype(np.int32),
         model_b=b.astype(np.int32),
-        outcome=_draw_outcomes(margin, tie, both_bad, rng),
+        outcome=draw_outcomes(margin, tie, both_bad, rng),
         voter=voter,
         covariates=z,
         covariate_names=tuple(style) if style else (),
@@ -148,6 +148,24 @@ def simulate_adaptive(
     return _join(parts), np.concatenate(chances)
 
 
+def draw_outcomes(
+    margin: Floats, tie: float, both_bad: float, rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """Outcomes of battles, as `ranking.encoding` codes them.
+
+    Args:
+        margin: ξ_a − ξ_b of each battle, log-odds, shape (votes,).
+        tie: Davidson's ν.
+        both_bad: Share of ties that are called "both bad".
+        rng: Where chance comes from.
+    """
+    p = predict_outcomes("davidson", margin, np.log(tie) if tie else -np.inf)
+    u = rng.random(len(margin))
+    outcome = np.where(u < p[:, 0], MODEL_A, np.where(u < p[:, 0] + p[:, 1], MODEL_B, TIE))
+    bad = (outcome == TIE) & (rng.random(len(margin)) < both_bad)
+    return np.where(bad, BOTH_BAD, outcome).astype(np.int8)
+
+
 def _draw_pairs(
     size: int, votes: int, pair_weights: Floats | None, rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -160,16 +178,6 @@ def _draw_pairs(
     pair = np.searchsorted(edges, rng.random(votes) * edges[-1], side="right")
     swap = rng.random(votes) < 0.5
     return np.where(swap, second[pair], first[pair]), np.where(swap, first[pair], second[pair])
-
-
-def _draw_outcomes(
-    margin: Floats, tie: float, both_bad: float, rng: np.random.Generator
-) -> NDArray[np.int8]:
-    p = predict_outcomes("davidson", margin, np.log(tie) if tie else -np.inf)
-    u = rng.random(len(margin))
-    outcome = np.where(u < p[:, 0], MODEL_A, np.where(u < p[:, 0] + p[:, 1], MODEL_B, TIE))
-    bad = (outcome == TIE) & (rng.random(len(margin)) < both_bad)
-    return np.where(bad, BOTH_BAD, outcome).astype(np.int8)
 
 
 def _join(parts: list[Votes]) -> Votes:
