@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from arena.settings import MatchmakingSettings
 
 
-def read_rules(matchmaking: MatchmakingSettings, names: Sequence[str]) -> PairConstraints:
-    """The rules about models that are served; those about others rest.
+def read_rules(matchmaking: MatchmakingSettings, names: Sequence[str]) -> PairConstraints | None:
+    """The rules about models that are served, `None` if there are none; those on others rest.
 
     Args:
         matchmaking: the settings.
@@ -33,6 +33,8 @@ def read_rules(matchmaking: MatchmakingSettings, names: Sequence[str]) -> PairCo
         for rule in matchmaking.pairs
         if set(rule.models) <= set(index)
     }
+    if not models and not pairs:
+        return None
     rules = PairConstraints(
         names=tuple(names),
         largest={i: rule.max_share for i, rule in models.items() if rule.max_share is not None},

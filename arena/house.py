@@ -128,6 +128,7 @@ def build_matchmaker(
     Raises:
         ValueError: the rules cannot all be kept.
     """
+    names = sorted(names)
     return Matchmaker(
         names,
         standing,

@@ -85,7 +85,7 @@ class Matchmaker:
     """Draws pairs under a policy, from what is known of the models.
 
     Args:
-        models: names that may be drawn, two or more.
+        models: names that may be drawn, two or more; drawing is quickest if they are sorted.
         standing: what is known of them.
         policy: a policy of `ranking.design`.
         exploration: share of uniform drawing in the mixture, in (0, 1].
@@ -112,6 +112,7 @@ class Matchmaker:
         self._standing = standing
         self._policy = policy
         self._exploration = exploration
+        self._has_rules = rules is not None
         self._rules = rules or PairConstraints(names=self._models)
         self._absent = absent
         self._random = np.random.default_rng(seed)
@@ -188,7 +189,9 @@ class Matchmaker:
             policy=self._policy,
             exploration=self._exploration,
         )
-        return self._constrain(wanted, replace(self._rules, enabled=enabled)), candidates
+        if absent or self._has_rules:
+            wanted = self._constrain(wanted, replace(self._rules, enabled=enabled))
+        return wanted, candidates
 
     def _constrain(self, wanted: PairDistribution, rules: PairConstraints) -> PairDistribution:
         """The distribution under the rules, as far as the models that are here can keep them."""
