@@ -444,7 +444,8 @@ def test_a_verdict_is_shown_before_and_explained_after(
     panel_arena: RunningArena, visit: Visit
 ) -> None:
     shares = {Arm.SHOWN: 0.5, Arm.PLANTED: 0.5}
-    (ada,) = give(panel_arena, "Ada advised", battles=2, shares=shares)
+    prompt = "What is ${1+1}, {{value}} or <b>bold</b>?"
+    (ada,) = give(panel_arena, "Ada advised", battles=2, shares=shares, prompts=(prompt,))
     tab = ExpertTab.open(visit(panel_arena).context, link(panel_arena, ada))
     tab.expect_done(0, 2)
     expect(tab.advice).to_have_text(re.compile("An AI judge prefers: Model [AB]"))
@@ -459,6 +460,7 @@ def test_a_verdict_is_shown_before_and_explained_after(
     cells = tab.page.locator(".expert-told tbody tr")
     expect(cells).to_have_count(2)
     told = " ".join(cells.all_inner_texts())
+    assert told.count(prompt) == 2
     assert "showed a planted, wrong verdict" in told
     assert "showed the AI judge's verdict" in told
     expect(tab.undo).to_be_hidden()
