@@ -105,7 +105,9 @@ def measure_agreements(
         over_items = {name: next(replicates) for name in found}
         over_judges = resample_judges(comparison, resampling)
         estimates = {
-            name: _estimate(name, statistic, over_items[name], over_judges.get(name), resampling)
+            name: _estimate(
+                name, statistic, (over_items[name], over_judges.get(name)), comparison, resampling
+            )
             for name, statistic in found.items()
         }
         results.append(_describe(comparison, estimates))
@@ -130,13 +132,15 @@ def measure_differences(
         here, there = fixed[0][name], fixed[1][name]
         value = None if here is None or there is None else here - there
         spread = over_items[i] - over_items[i + len(RATES)]
-        estimates = [resampling.estimate(value, spread, "item")]
+        items = min(_count_items(name, found[name]) for found in pair)
+        estimates = [resampling.estimate(value, spread, "item", items)]
         if value is not None and any(over_judges):
             one, other = (
                 drawn.get(name, np.full(resampling.replicates, rate))
                 for drawn, rate in zip(over_judges, (here, there), strict=True)
             )
-            estimates.append(resampling.estimate(value, one - other, "judge"))
+            judges = resampling.count_judges(comparison.judges)
+            estimates.append(resampling.estimate(value, one - other, "judge", judges))
         differences[name] = widest(estimates)
     return differences
 
@@ -144,18 +148,26 @@ def measure_differences(
 def _estimate(
     name: str,
     statistic: Statistic,
-    over_items: Floats,
-    over_judges: Floats | None,
+    drawn: tuple[Floats, Floats | None],
+    comparison: Comparison,
     resampling: ClusteredResampling,
 ) -> Estimate:
-    value = statistic.value
-    if name in RATES and value is not None and value in (0.0, 1.0):
-        items = np.isfinite(statistic.finish(statistic.terms.toarray().T)).sum()
-        return Estimate(value, *exact_bounds(value, int(items), resampling.level), "item")
-    estimates = [resampling.estimate(value, over_items, "item")]
+    value, items = statistic.value, _count_items(name, statistic)
+    if name in RATES and value in (0.0, 1.0):
+        return Estimate(value, *exact_bounds(value, items, resampling.level), "item")
+    over_items, over_judges = drawn
+    estimates = [resampling.estimate(value, over_items, "item", items)]
     if over_judges is not None:
-        estimates.append(resampling.estimate(value, over_judges, "judge"))
+        judges = resampling.count_judges(comparison.judges)
+        estimates.append(resampling.estimate(value, over_judges, "judge", judges))
     return widest(estimates)
+
+
+def _count_items(name: str, statistic: Statistic) -> int:
+    """Items that say anything about a figure."""
+    if name in RATES:
+        return int(np.isfinite(statistic.finish(statistic.terms.toarray().T)).sum())
+    return len(np.unique(statistic.terms.indices))
 
 
 def _describe(comparison: Comparison, estimates: Mapping[str, Estimate]) -> Agreement:

@@ -107,12 +107,19 @@ def compare_boards(
         if len(common) < 2:
             continue
         places = [[fits[kind].models.index(name) for name in common] for kind in (one, other)]
+        strengths = [fits[kind].strengths[place]
+                     for kind, place in zip((one, other), places, strict=True)]  # fmt: skip
+        replicates = [
+            (drawn[one][:, places[0]], drawn[other][:, places[1]])
+            for drawn in (by_item, by_judge)
+            if drawn
+        ]
+        members = np.flatnonzero(np.isin(table.judge_kind, (one, other)))
+        sizes = (len(np.unique(table.item)), resampling.count_judges(members))
         estimates = [
-            _measure(measure, fits[one].strengths[places[0]], fits[other].strengths[places[1]],
-                     [(drawn[one][:, places[0]], drawn[other][:, places[1]])
-                      for drawn in (by_item, by_judge) if drawn], resampling)
+            _measure(measure, strengths, replicates, sizes, resampling)
             for measure in (kendall_tau, spearman_rho, weighted_tau)
-        ]  # fmt: skip
+        ]
         names = (table.kinds[one], table.kinds[other])
         found.append(BoardAgreement(*names, len(common), *estimates))
     return boards, tuple(found)
@@ -190,17 +197,17 @@ def _count_wins(
 
 def _measure(
     measure: Measure,
-    one: Floats,
-    other: Floats,
+    strengths: list[Floats],
     drawn: list[tuple[Floats, Floats]],
+    sizes: tuple[int, int],
     resampling: ClusteredResampling,
 ) -> Estimate:
-    found = float(measure(one[None, :], other[None, :])[0])
+    found = float(measure(strengths[0][None, :], strengths[1][None, :])[0])
     known = found if np.isfinite(found) else None
-    clusters: tuple[Cluster, ...] = ("item", "judge")
+    kinds: tuple[Cluster, ...] = ("item", "judge")
     estimates = [
-        resampling.estimate(known, measure(*pair), by)
-        for pair, by in zip(drawn, clusters, strict=False)
+        resampling.estimate(known, measure(*pair), by, clusters)
+        for pair, by, clusters in zip(drawn, kinds, sizes, strict=False)
     ]
     return widest(estimates)
 

@@ -80,6 +80,11 @@ class Comparison:
     label: str | None = None
 
     @property
+    def judges(self) -> Codes:
+        """The individuals of both sides of each pair, shape (2 · pairs,)."""
+        return np.concatenate([self.pairs.judge, self.pairs.judge_too])
+
+    @property
     def same(self) -> NDArray[np.bool_]:
         """Whether each pair agrees."""
         return np.asarray(self.pairs.one == self.pairs.other)
@@ -155,8 +160,7 @@ def resample_judges(comparison: Comparison, resampling: ClusteredResampling) -> 
     pairs = comparison.pairs
     if not (comparison.resample_judges and len(pairs)):
         return {}
-    involved = np.concatenate([pairs.judge, pairs.judge_too])
-    if not resampling.are_many[involved[involved >= 0]].any():
+    if not resampling.are_many[comparison.judges[comparison.judges >= 0]].any():
         return {}
     cells, of_item = comparison.cells, comparison.of_item
     agree, decided = comparison.same, comparison.decided
