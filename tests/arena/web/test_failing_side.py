@@ -17,6 +17,7 @@ from visitors import is_in_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from conftest import Visit
     from serving_arena import RunningArena
@@ -94,12 +95,14 @@ def provider(port: int) -> Iterator[Provider]:
         thread.join()
 
 
-@pytest.fixture(scope="module")
-def shaky(port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningArena]:
-    """A recorded model, and one whose provider is down unless a test starts it."""
-    folder = tmp_path_factory.mktemp("shaky")
+@pytest.fixture
+def shaky(port: int, tmp_path: Path) -> Iterator[RunningArena]:
+    """A recorded model, and one whose provider is down unless a test starts it.
+
+    Each test has one of its own: a model that fails is not drawn again for half a minute.
+    """
     models = [
-        recorded_model("Steady-1B", folder, answers={"*": {"answer": "Steady.", "tokens": 2}}),
+        recorded_model("Steady-1B", tmp_path, answers={"*": {"answer": "Steady.", "tokens": 2}}),
         {
             "name": "Distant-70B",
             "backend": "openai",
@@ -108,7 +111,9 @@ def shaky(port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runni
             "retries": 0,
         },
     ]
-    with running_arena(models, data_dir=folder / "data", battles={"grace_seconds": 1.0}) as served:
+    with running_arena(
+        models, data_dir=tmp_path / "data", battles={"grace_seconds": 1.0}
+    ) as served:
         yield served
 
 
@@ -138,6 +143,14 @@ def test_a_failed_side_is_explained_cannot_be_voted_on_and_is_tried_again(
         expect(tab.page.locator("body")).not_to_contain_text(name)
     assert "The vote opens when both answers are complete" in visitor.forge("vote-1", "2", battle)
     assert shaky.rows("SELECT * FROM votes WHERE battle_id = ?", battle) == []
+
+    # Nobody else is sent into the same failure: until it answers again, it is not drawn.
+    other = visitor.open()
+    other.prompt.fill("Anybody there?")
+    other.prompt.press("Enter")
+    expect(other.page.locator(".notice")).to_contain_text("Fewer than two models can answer")
+    expect(other.prompt).to_have_value("Anybody there?")
+    assert shaky.count("SELECT count(*) FROM battles") == 1
     assert "One side has not answered yet" in visitor.forge("send", "And then?", battle)
     assert shaky.count("SELECT count(*) FROM turns WHERE battle_id = ?", battle) == 1
     for part in (tab.prompt, tab.send):
