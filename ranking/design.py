@@ -33,6 +33,11 @@ in the order of `pair_indices`; all weights 0 stand for all alike."""
 # pair, one at 7 of 10 keeps 14 %.
 CLOSENESS = 0.1
 
+# Chosen by tests/benchmarks/pairing.py; see docs/pairing.md for what else was tried.
+OPEN = 0.5
+FADE = 0.85
+ILL_KNOWN = 2.0
+
 # Beyond this many log-odds a win is certain in double precision.
 _CERTAIN = 300.0
 # No sum of votes comes near it; it keeps rounding from a division by 0.
@@ -77,6 +82,9 @@ def prior_covariance(models: int, *, prior: float = DEFAULT_PRIOR) -> Floats:
     return np.asarray(prior**2 * (np.eye(models) - 1.0 / models))
 
 
+# New arrays of this size cost as much as the arithmetic: the scratch ones are used twice.
+
+
 def pair_differences(strengths: Floats) -> Floats:
     """Δ of each pair."""
     first, second, _ = pair_indices(len(strengths))
@@ -89,10 +97,12 @@ def pair_variances(covariance: Floats) -> Floats:
     """Variance v of each pair's difference, kept above 0."""
     first, second, flat = pair_indices(len(covariance))
     diagonal = covariance.diagonal()
-    variance = np.take(covariance, flat)
+    # Symmetric: read in whatever order it lies in memory, row by row or column by column.
+    variance = np.take(covariance.ravel(order="K"), flat)
     variance *= -2.0
-    variance += np.take(diagonal, first)
-    variance += np.take(diagonal, second)
+    scratch = np.take(diagonal, first)
+    variance += scratch
+    variance += np.take(diagonal, second, out=scratch, mode="clip")
     return np.maximum(variance, _LEAST_VARIANCE, out=variance)
 
 
@@ -102,8 +112,9 @@ def outcome_variances(strengths: Floats) -> Floats:
     # p(1 − p) = (r + 1/r)⁻² with r = exp(Δ/2): M exponentials instead of one a pair.
     half = np.exp(0.5 * np.clip(strengths - strengths.mean(), -_CERTAIN, _CERTAIN))
     ratio = np.take(half, first)
-    ratio /= np.take(half, second)
-    ratio += 1.0 / ratio
+    scratch = np.take(half, second)
+    ratio /= scratch
+    ratio += np.reciprocal(ratio, out=scratch)
     ratio *= ratio
     return np.asarray(np.reciprocal(ratio, out=ratio))
 
@@ -142,13 +153,28 @@ def information_weights(strengths: Floats, covariance: Floats, _games: Floats) -
 
 
 def uncertainty_weights(strengths: Floats, covariance: Floats, _games: Floats) -> Floats:
-    """exp(−Δ²/2v) · log(1 + p(1 − p)·v): unsure which is stronger, and a game tells."""
+    """max(open order, ill known) · log(1 + p(1 − p)·v): what is unsure, times what a game tells.
+
+    The order of a pair is open while |Δ| is within `OPEN` of its standard errors, and a
+    matter of chance less and less beyond: exp(−(|Δ|/√v − OPEN)²/2·`FADE`²). A model whose
+    standard error is above `ILL_KNOWN` times the median one is of interest whatever its
+    place: a newcomer, and one far from all others that would never be drawn again.
+    """
     variance = pair_variances(covariance)
-    weight = pair_differences(strengths)
+    weight = np.sqrt(variance)
+    np.divide(pair_differences(strengths), weight, out=weight)
+    np.abs(weight, out=weight)
+    weight -= OPEN
+    np.maximum(weight, 0.0, out=weight)
     weight *= weight
-    weight /= variance
-    weight *= -0.5
+    weight *= -0.5 / FADE**2
     np.exp(weight, out=weight)
+    own = covariance.diagonal()
+    excess = np.clip(own / (ILL_KNOWN**2 * max(np.median(own), _LEAST_VARIANCE)) - 1.0, 0.0, 1.0)
+    if excess.any():
+        first, second, _ = pair_indices(len(strengths))
+        np.maximum(weight, np.take(excess, first), out=weight)
+        np.maximum(weight, np.take(excess, second), out=weight)
     weight *= _information(strengths, variance)
     return weight
 

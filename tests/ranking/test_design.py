@@ -75,25 +75,43 @@ def test_strengths_that_say_nothing_are_refused(strengths: list[float]) -> None:
 
 @pytest.mark.parametrize("policy", ["variance", "information", "uncertainty"])
 def test_weights_are_as_the_formulas_say(policy: str) -> None:
-    strengths = np.array([0.4, -0.1, -0.3])
-    root = np.array([[0.5, 0.1, -0.6], [0.2, -0.3, 0.1], [0.05, 0.0, -0.05]])
+    strengths = np.array([0.4, -0.1, -0.3, 1.5])
+    root = np.array([[0.5, 0.1, -0.6, 0], [0.2, -0.3, 0.1, 0], [0.05, 0, 0.05, -0.1]])
     covariance = root.T @ root
-    games = np.array([[0.0, 4.0, 9.0], [4.0, 0.0, 0.0], [9.0, 0.0, 0.0]])
+    covariance[3, 3] = 1.8  # between 2 and 2.8 times the median standard error
+    games = np.array([[0.0, 4, 9, 1], [4, 0, 0, 2], [9, 0, 0, 3], [1, 2, 3, 0]])
+    own = [0.2925, 0.1, 0.3725, 1.8]
+    assert covariance.diagonal() == pytest.approx(own)
+    ill_known = [max(0.0, v / (4 * (0.2925 + 0.3725) / 2) - 1) for v in own]
     expected = []
-    for i, j in combinations(range(3), 2):
+    for i, j in combinations(range(4), 2):
         d = strengths[i] - strengths[j]
         p = 1 / (1 + math.exp(-d))
         v = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
         n = games[i, j] + 1
+        z = max(abs(d) / math.sqrt(v) - 0.5, 0)
+        interest = max(math.exp(-(z**2) / (2 * 0.85**2)), ill_known[i], ill_known[j])
         expected.append(
             {
                 "variance": math.sqrt(p * (1 - p) / n) - math.sqrt(p * (1 - p) / (n + 1)),
                 "information": math.log(1 + p * (1 - p) * v),
-                "uncertainty": math.exp(-(d**2) / (2 * v)) * math.log(1 + p * (1 - p) * v),
+                "uncertainty": interest * math.log(1 + p * (1 - p) * v),
             }[policy]
         )
     found = pair_distribution(strengths, covariance, games, policy=policy, exploration=0.2)
-    assert found.probability == pytest.approx(0.2 / 3 + 0.8 * np.array(expected) / sum(expected))
+    assert found.probability == pytest.approx(0.2 / 6 + 0.8 * np.array(expected) / sum(expected))
+
+
+def test_a_model_far_from_all_others_is_not_left_behind() -> None:
+    """Its order is beyond doubt; only how little is known of it makes it interesting."""
+    strengths = np.array([0.0, 0.05, -0.05, 0.1, 4.0])
+    shares = []
+    for error in (0.1, 0.3):
+        covariance = np.diag([0.01, 0.01, 0.01, 0.01, error**2])
+        found = pair_distribution(strengths, covariance, policy="uncertainty", exploration=0.001)
+        shares.append(found.probability[(found.first == 4) | (found.second == 4)].sum())
+    assert shares[0] < 0.001
+    assert shares[1] > 0.1
 
 
 def test_a_matrix_of_another_size_or_without_a_value_is_refused() -> None:
