@@ -29,6 +29,7 @@ from ranking.ranks import compute_rank_ranges, compute_ranks
 from ranking.readers import Reading, read_votes
 from ranking.rows import Rows
 from ranking.tables import Entry
+from ranking.voters import VoterTest, check_voters
 from ranking.votes import Group, Votes
 from ranking.weights import DesignWeights, compute_design_weights
 
@@ -57,10 +58,12 @@ __all__ = [
     "RankingError",
     "Reading",
     "Rows",
+    "VoterTest",
     "Votes",
     "agreement_report",
     "audit_orders",
     "bootstrap_intervals",
+    "check_voters",
     "cohen_kappa",
     "compute_boards",
     "compute_design_weights",
