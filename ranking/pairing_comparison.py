@@ -122,7 +122,8 @@ class PolicyResult:
         uniform_needs: Votes that uniform drawing needs for the same value of each measure,
             as a multiple of the policy's; 3 stands for 3 or more.
         goals: Votes needed for each goal, infinite where it was not reached.
-        newcomer: Votes until a newcomer is known as well as the others, if asked for.
+        newcomer: Votes until a newcomer's standard error is within twice the others' median,
+            if asked for.
         least_share: Smallest share of draws that the favourite was ever given.
         largest_share: Largest.
         course: Mean course: votes, resolved, τ and error.

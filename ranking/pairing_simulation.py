@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 RESOLVED = 1.96
 """A pair's order counts as resolved where |Δ| exceeds this many of its standard errors."""
 
+KNOWN = 2.0
+"""A newcomer counts as known when its standard error is within this many medians."""
+
 _SHARE_OF_A = np.array([1.0, 0.0, 0.5, 0.5])
 
 
@@ -269,9 +272,10 @@ def play_newcomer(
     seed: int | Sequence[int],
     drawing: Drawing,
     crowd: Crowd | None = None,
+    known: float = KNOWN,
     most: int = 50_000,
 ) -> int:
-    """Votes from the arrival of a new model until it is known as well as the others are.
+    """Votes from the arrival of a new model until it is known about as well as the others.
 
     Args:
         strengths: ξ, shape (models,); the newcomer is the last.
@@ -279,11 +283,12 @@ def play_newcomer(
         seed: The same seed gives the same votes.
         drawing: How pairs are drawn.
         crowd: Who votes.
+        known: How large its standard error may be, as a multiple of the median that the
+            others' had when it came.
         most: Votes after which to give up.
 
     Returns:
-        Votes on all pairs until the newcomer's standard error is no larger than the median
-        of the others' was when it came; `most` where that takes longer.
+        Votes on all pairs; `most` where it takes longer.
     """
     models = len(strengths)
     arena = SimulatedArena(strengths, crowd or Crowd(), np.random.default_rng(seed))
@@ -296,7 +301,7 @@ def play_newcomer(
     # Centred without the newcomer: of that one nothing is known, and it would be in the mean.
     covariance = arena.posterior.covariance[:-1, :-1]
     centre = np.eye(models - 1) - 1.0 / (models - 1)
-    goal = np.median(np.sqrt((centre @ covariance @ centre).diagonal()))
+    goal = known * np.median(np.sqrt((centre @ covariance @ centre).diagonal()))
     cast = 0
     for step in _split(most, drawing.refit_every):
         arena.cast(drawing.weigh(arena.posterior), step)
