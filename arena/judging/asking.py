@@ -78,7 +78,8 @@ class Asking:
         self._sampling = read_sampling(order.judge)
         self._stop: StopReason | None = None
         self._stopping = asyncio.Event()
-        self._spent = 0.0  # of this run, with the most that what is under way may cost
+        self._spent = 0.0  # of this run
+        self._reserved = 0.0  # the most that what is under way may cost
         self._failures = 0
         self._resume_at = 0.0
         self._elsewhere: list[Question] = []
@@ -137,9 +138,10 @@ class Asking:
 
     async def _try(self, question: Question, *, retry_failed: bool) -> None:
         """Claims a question, asks it, and records how it ended."""
-        reserved = self._reserve(question)
-        if reserved is None:
+        most = price(self._order.spec, question.prompt_tokens, self._sampling.max_tokens) or 0.0
+        if not await self._can_afford(most):
             return
+        self._reserved += most
         claim = await asyncio.to_thread(
             self._store.judgings.claim,
             self._voter_id,
@@ -148,25 +150,26 @@ class Asking:
             worker_id=self._worker_id,
             retry_failed=retry_failed,
         )
-        cost: float | None = 0.0
         if claim is Claim.MINE:
             ended = await self._ask(question)
-            cost = ended.cost
+            # What is not known counts as the most that it may have been.
+            self._spent += most if ended.cost is None else ended.cost
             self._report(ended)
         elif claim is Claim.ELSEWHERE:
             self._elsewhere.append(question)
-        # What is not known counts as the most that it may have been.
-        self._spent += (reserved if cost is None else cost) - reserved
+        self._reserved -= most
 
-    def _reserve(self, question: Question) -> float | None:
-        """The most that a question may cost, set aside; `None` where that is too much."""
+    async def _can_afford(self, most: float) -> bool:
+        """Whether a question stays within the limit; waits for what is under way if it may."""
         limit = self._order.max_cost
-        most = price(self._order.spec, question.prompt_tokens, self._sampling.max_tokens) or 0.0
-        if limit is not None and self._spent + most > limit:
-            self.stop("max_cost")
-            return None
-        self._spent += most
-        return most
+        while self._stop is None and limit is not None:
+            if self._spent + most > limit:
+                self.stop("max_cost")
+            elif self._spent + self._reserved + most <= limit:
+                return True
+            else:
+                await self._rest(_POLL_SECONDS)
+        return self._stop is None
 
     async def _ask(self, question: Question) -> Ended:
         try:

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from board_votes import register
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from arena.battles import BattleStatus, Outcome, ResponseStatus, Side, VoterKind
 from arena.store.engine import begin_write
@@ -179,11 +179,9 @@ def record_battles(
     ids = [f"battle-{category or 'any'}-{number:03}" for number in range(count)]
     pairs = [(a, b) for a in models for b in models if a != b]
     with begin_write(store.engine) as connection:
-        connection.execute(
-            insert(voters)
-            .prefix_with("OR IGNORE")
-            .values(id=VOTER, kind=VoterKind.CROWD, created_at=now)
-        )
+        if connection.scalar(select(voters.c.id).where(voters.c.id == VOTER)) is None:
+            owner = {"id": VOTER, "kind": VoterKind.CROWD, "created_at": now}
+            connection.execute(insert(voters).values(owner))
         for number, battle_id in enumerate(ids):
             a, b = pairs[number % len(pairs)]
             connection.execute(

@@ -75,10 +75,19 @@ def judge() -> Iterator[CountingJudge]:
 
 
 def make_arena(
-    folder: Path, judge: CountingJudge, *, battles: int = 12, turns: int = 2, **fields: object
+    folder: Path,
+    judge: CountingJudge,
+    *,
+    battles: int = 12,
+    turns: int = 2,
+    first_token: float = 30,
+    fields: dict[str, object] | None = None,
 ) -> Arena:
     folder.mkdir(exist_ok=True)
-    arena = Arena(folder, write_settings(folder, base_url=judge.base_url, **fields))
+    arena = Arena(
+        folder,
+        write_settings(folder, base_url=judge.base_url, first_token=first_token, **(fields or {})),
+    )
     store = open_store(arena.url)
     record_battles(store, battles, turns_each=turns)
     store.close()
@@ -91,6 +100,17 @@ def with_store(arena: Arena, look: Callable[[Store], Any]) -> Any:  # noqa: ANN4
         return look(store)
     finally:
         store.close()
+
+
+def test_the_cost_stays_below_its_limit(tmp_path: Path, judge: CountingJudge) -> None:
+    arena = make_arena(tmp_path, judge, fields={"price_input": 10.0, "price_output": 100.0})
+    done = arena.run("--max-cost", "0.05", "--max-tokens", "100", "--json")
+    assert done.returncode == 1, done.stderr
+    assert "could exceed --max-cost" in done.stderr
+    summary = json.loads(done.stdout)["summary"]
+    assert summary["answered"] == judge.requests < 48
+    # An answer may cost about 350 · 10 + 100 · 100 millionths of a dollar, and costs a sixth.
+    assert 0.05 - 0.016 < summary["cost"] <= 0.05
 
 
 @pytest.mark.slow
@@ -212,7 +232,7 @@ def test_whatever_goes_wrong_ends_as_a_row_that_says_why(
     tmp_path: Path, judge: CountingJudge
 ) -> None:
     judge.rule = misbehave
-    arena = make_arena(tmp_path, judge, battles=9, turns=1, retries=1, first_token=0.5)
+    arena = make_arena(tmp_path, judge, battles=9, turns=1, first_token=0.5, fields={"retries": 1})
     # One at a time, so that no ten failures come in a row.
     summary = arena.run_to_summary("--concurrency", "1")
     assert summary["questions"] == 9 * 2
