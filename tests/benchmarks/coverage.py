@@ -61,7 +61,6 @@ DESIGNS = (
     Design("100 voters with 50 votes each, by voter", 5_000, voters=100, cluster=True),
     Design("100 voters with 50 votes each, voters ignored", 5_000, voters=100),
     Design("10 voters with 150 votes each, by voter", 1_500, voters=10, cluster=True),
-    Design("5 voters with 300 votes each, by voter", 1_500, voters=5, cluster=True),
 )
 
 
