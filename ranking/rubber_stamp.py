@@ -53,19 +53,21 @@ class ArmEffect:
 
 
 def select_blind(table: Judgements) -> Judgements:
-    """The judgements made without seeing a verdict; all where there are no arms.
+    """The judgements made without seeing a verdict: in the arm `blind`, or in no study.
 
     Raises:
         InvalidVote: An arm is unknown; the row is named.
     """
     if table.arm is None:
         return table
-    return table.select(_find_arms(table.arm)["blind"])
+    rows = _find_arms(table.arm)
+    return table.select(~(rows["shown"] | rows["planted"]))
 
 
 def measure_arms(table: Judgements, resampling: ClusteredResampling) -> tuple[ArmEffect, ...]:
     """The effect of each arm in which a verdict was shown.
 
+    Rows without an arm are in no study, such as the crowd's votes, and are left out.
     A blind row's own `shown` is the verdict that would have been planted there; where it has
     none, the one planted (or shown) to somebody else on the same battle is taken.
 
@@ -76,7 +78,7 @@ def measure_arms(table: Judgements, resampling: ClusteredResampling) -> tuple[Ar
     if table.arm is None or table.shown is None:
         raise InvalidVote("arms need the columns arm and shown", value=None)
     rows = _find_arms(table.arm)
-    silent = np.flatnonzero(~rows["blind"] & (table.shown < 0))
+    silent = np.flatnonzero((rows["shown"] | rows["planted"]) & (table.shown < 0))
     if silent.size:
         row = int(silent[0])
         arm = table.arm.names[table.arm.codes[row]]
@@ -119,14 +121,14 @@ def _measure(
 
 
 def _find_arms(arm: Group) -> dict[str, NDArray[np.bool_]]:
-    """The rows of each arm."""
+    """The rows of each arm; those without one are in none."""
     codes = {name: arm.names.index(name) if name in arm.names else None for name in ARMS}
     rows = {name: np.zeros(len(arm.codes), dtype=bool) if code is None else arm.codes == code
             for name, code in codes.items()}  # fmt: skip
-    wrong = np.flatnonzero(~np.any(list(rows.values()), axis=0))
+    wrong = np.flatnonzero((arm.codes >= 0) & ~np.any(list(rows.values()), axis=0))
     if wrong.size:
         row = int(wrong[0])
-        name = arm.names[arm.codes[row]] if arm.codes[row] >= 0 else None
+        name = arm.names[arm.codes[row]]
         raise InvalidVote(f"unknown arm {name!r}; expected {', '.join(ARMS)}",
                           row=row, value=name)  # fmt: skip
     return rows

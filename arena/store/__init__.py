@@ -17,6 +17,7 @@ from arena.store.expert_assignments import (
 from arena.store.expert_records import ExpertRecords
 from arena.store.judge_verdicts import CallRecord, JudgeVerdict, JudgeVerdicts
 from arena.store.judged_battles import JudgedBattles
+from arena.store.judgement_rows import JudgementRow, JudgementRows
 from arena.store.judgings import Claim, Judgings, KnownJudge
 from arena.store.prompt_set_records import PromptSetRecords
 from arena.store.snapshots import Snapshot, Snapshots
@@ -40,6 +41,8 @@ __all__ = [
     "JudgeVerdict",
     "JudgeVerdicts",
     "JudgedBattles",
+    "JudgementRow",
+    "JudgementRows",
     "Judgings",
     "KnownJudge",
     "LongRow",
@@ -77,6 +80,7 @@ class Store:
     assignments: ExpertAssignments
     judge_verdicts: JudgeVerdicts
     judged_battles: JudgedBattles
+    judgements: JudgementRows
     prompt_sets: PromptSetRecords
 
     def close(self) -> None:
@@ -104,5 +108,6 @@ def open_store(url: str) -> Store:
         assignments=ExpertAssignments(engine),
         judge_verdicts=JudgeVerdicts(engine),
         judged_battles=JudgedBattles(engine),
+        judgements=JudgementRows(engine),
         prompt_sets=PromptSetRecords(engine),
     )
