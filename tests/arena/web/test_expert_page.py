@@ -348,14 +348,17 @@ def test_a_double_click_two_tabs_and_a_reload_make_one_judgement(
     panel_arena: RunningArena, visit: Visit
 ) -> None:
     (ada,) = give(panel_arena, "Ada in a hurry", battles=3)
-    context = visit(panel_arena).context
-    one = ExpertTab.open(context, link(panel_arena, ada))
+    visitor = visit(panel_arena)
+    one = ExpertTab.open(visitor.context, link(panel_arena, ada))
     one.expect_done(0, 3)
-    two = ExpertTab.open(context, f"{panel_arena.address}/en/expert/")
+    two = ExpertTab.open(visitor.context, f"{panel_arena.address}/en/expert/")
     two.expect_done(0, 3)
     assert one.task == two.task
+    before = len([url for url in visitor.requests if "queue/join" in url])
     one.vote(1).dblclick()
     one.expect_done(1, 3)
+    sent = len([url for url in visitor.requests if "queue/join" in url]) - before
+    assert sent == 1
     two.vote(2).click()
     expect(two.notice).to_have_text(load_texts("en")["expert"]["again"])
     two.expect_done(1, 3)
@@ -368,6 +371,35 @@ def test_a_double_click_two_tabs_and_a_reload_make_one_judgement(
         (judged,) = store.experts.judged(store.assignments.all()[-1].id, voter_id=ada.voter_id)
     assert share.judged == 1
     assert judged.answer.outcome is Outcome.MODEL_A
+
+
+@pytest.mark.browser
+def test_a_click_meant_for_the_last_battle_judges_nothing_unread(
+    panel_arena: RunningArena, visit: Visit
+) -> None:
+    (ada,) = give(panel_arena, "Ada too quick", battles=3)
+    tab = ExpertTab.open(visit(panel_arena).context, link(panel_arena, ada))
+    tab.expect_done(0, 3)
+    # As soon as the next battle is there, and a hand's breadth later.
+    tab.page.evaluate(
+        "() => { const task = () => document.querySelector('.expert').dataset.task;"
+        " const first = task(); window.clicks = 0;"
+        " const click = () => { window.clicks += 1;"
+        " document.getElementById('vote-2').click(); };"
+        " const observer = new MutationObserver(() => { if (task() === first) return;"
+        " observer.disconnect(); click(); window.setTimeout(click, 100); });"
+        " observer.observe(document.body, { childList: true, subtree: true,"
+        " attributeFilter: ['data-task'] }); }"
+    )
+    tab.vote(1).click()
+    tab.expect_done(1, 3)
+    assert tab.page.evaluate("window.clicks") == 2
+    tab.vote(3).click()
+    tab.expect_done(2, 3)
+    with record_of(panel_arena) as store:
+        rows = [row for row in store.assignments.long_rows("for Ada too quick") if row.arm]
+    assert len(rows) == 2
+    assert [row.winner for row in rows].count("tie") == 1
 
 
 @pytest.mark.browser
