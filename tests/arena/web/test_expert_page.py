@@ -356,6 +356,7 @@ def test_a_double_click_two_tabs_and_a_reload_make_one_judgement(
     assert one.task == two.task
     before = len([url for url in visitor.requests if "queue/join" in url])
     one.vote(1).dblclick()
+    one.page.keyboard.press("2")
     one.expect_done(1, 3)
     sent = len([url for url in visitor.requests if "queue/join" in url]) - before
     assert sent == 1
