@@ -162,7 +162,9 @@ def resample_judges(comparison: Comparison, resampling: ClusteredResampling) -> 
         return {}
     if not resampling.are_many[comparison.judges[comparison.judges >= 0]].any():
         return {}
-    cells, of_item = comparison.cells, comparison.of_item
+    cells = comparison.cells
+    # Items without a pair would be columns of nothing.
+    of_item = comparison.of_item[:, np.unique(pairs.item)]
     agree, decided = comparison.same, comparison.decided
     asked = [np.ones(len(pairs)), agree, decided, agree & decided]
     by_item = [(of_item.multiply(x[:, None]).T).tocsr() for x in asked]

@@ -301,10 +301,10 @@ def exact_bounds(value: float, n: int, level: float) -> tuple[float, float]:
 
     For shares of 0 or 1, where every resample says the same and would look certain.
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     tail = (1 - level) / 2
     hits = round(value * n)
-    lower = 0.0 if hits == 0 else float(beta.ppf(tail, hits, n - hits + 1))
-    upper = 1.0 if hits == n else float(beta.ppf(1 - tail, hits + 1, n - hits))
+    lower = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, tail))
+    upper = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - tail))
     return lower, upper
