@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from arena.cli import agreement, battles, experts, judge, models, pairs, rank, serve, start
+from arena.cli import (
+    agreement,
+    battles,
+    experts,
+    judge,
+    models,
+    pairs,
+    rank,
+    serve,
+    simulate,
+    start,
+)
 
 app = typer.Typer(
     name="arena",
@@ -27,6 +38,7 @@ app.add_typer(judge.app, name="judge")
 app.add_typer(models.app, name="models")
 app.command("pairs", epilog=pairs.EXAMPLES)(pairs.pairs)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
+app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("up", epilog="Example: arena up --config arena.toml --host 0.0.0.0 --port 8000")(
     serve.up
 )

@@ -1,0 +1,267 @@
+"""What the policies of drawing pairs save, and what they cost, on real strengths.
+
+Run from the repository root (-P, so that `ranking` is the package and not a file beside this
+one) with the file of strengths, and name the parts that are wanted:
+
+    python -P tests/benchmarks/pairing.py own_fits.csv savings newcomer coverage fans speed
+
+The file is the public arena of 2024-08-14: 129 models, column bt_halftie.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from ranking import compute_leaderboard
+from ranking.bradley_terry import PairCounts
+from ranking.design import POLICIES, pair_distribution
+from ranking.pair_constraints import PairConstraints, constrain
+from ranking.pairing_comparison import MEASURES, Spread, Study, compare_policies
+from ranking.pairing_simulation import Crowd, Drawing, play_arena, play_newcomer
+from ranking.posterior import Posterior
+from ranking.simulate import draw_strengths, simulate_votes
+from ranking.strength_files import read_strengths
+from ranking.tables import POINTS_PER_LOG_ODDS, SCORE_CENTRE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ranking.pairing_comparison import Place
+    from ranking.weights import Weighting
+
+Result = TypeVar("Result")
+
+SIZES = ((20, 16_000, 80), (60, 48_000, 40))
+FITS = 160
+NEWCOMER = (20, 10_000)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every part needs: strengths, how many arenas, how many processes."""
+
+    pool: tuple[float, ...]
+    arenas: int | None
+    processes: int
+    exploration: float
+
+
+def describe(spread: Spread, digits: int = 2) -> str:
+    """Median and quartiles."""
+    return f"{spread.median:.{digits}f} ({spread.lower:.{digits}f}–{spread.upper:.{digits}f})"
+
+
+def tabulate_savings(bench: Bench) -> Iterator[str]:
+    """Votes that uniform drawing needs for the same, all models starting together."""
+    yield (
+        "| models, votes, arenas | policy | pairs resolved | uniform needs, same share | same τ "
+        "| same error | resolved wrongly | intervals hold |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
+    for models, votes, arenas in SIZES:
+        study = Study(
+            drawings=tuple(
+                Drawing(policy=p, exploration=bench.exploration, refit_every=votes // FITS)
+                for p in POLICIES
+            ),
+            votes=votes,
+            arenas=bench.arenas or arenas,
+            models=models,
+            pool=bench.pool,
+        )
+        for result in compare_policies(study, processes=bench.processes):
+            needs = " | ".join(describe(result.uniform_needs[m]) for m in MEASURES)
+            yield (
+                f"| {models}, {votes:,}, {study.arenas} | `{result.policy}` "
+                f"| {100 * result.resolved.median:.1f} % | {needs} "
+                f"| {100 * result.wrong.median:.2f} % | {100 * result.covered:.1f} % |"
+            )
+
+
+def tabulate_newcomers(bench: Bench) -> Iterator[str]:
+    """Votes on all pairs until a newcomer is known."""
+    models, head_start = NEWCOMER
+    study = Study(drawings=(), votes=1, models=models, pool=bench.pool)
+    arenas = range(bench.arenas or 40)
+    yield "| policy | to twice the field's median standard error | to the median itself |"
+    yield "|---|---|---|"
+    for policy in POLICIES:
+        drawing = Drawing(policy=policy, exploration=bench.exploration, refit_every=10)
+        cells = []
+        for known in (2.0, 1.0):
+            play = partial(_arrive, study, head_start, drawing, known)
+            cells.append(describe(Spread.over(_map(bench, play, arenas)), 0))
+        yield f"| `{policy}` | {cells[0]} | {cells[1]} |"
+
+
+def _arrive(study: Study, head_start: int, drawing: Drawing, known: float, arena: int) -> int:
+    return play_newcomer(
+        study.draw_strengths(arena), head_start, seed=[arena, 1], drawing=drawing, known=known
+    )
+
+
+def tabulate_coverage(bench: Bench) -> Iterator[str]:
+    """How often 95 % sandwich intervals hold the truth, and what design weights cost."""
+    yield (
+        "| models, votes | policy | as they are | prior as wide as the strengths "
+        "| design weights | effective votes |"
+    )
+    yield "|---|---|---|---|---|---|"
+    for (models, votes, _), policy in product(SIZES, POLICIES):
+        drawing = Drawing(policy=policy, exploration=bench.exploration, refit_every=votes // FITS)
+        study = Study(drawings=(), votes=votes, models=models, pool=bench.pool, seed=1)
+        arenas = range(bench.arenas or 3_000 // models)
+        found = np.array(_map(bench, partial(_cover, study, drawing), arenas))
+        mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
+        cells = [f"{100 * m:.1f} ± {100 * e:.1f}" for m, e in zip(mean[:3], error, strict=False)]
+        yield (
+            f"| {models}, {votes:,} | `{policy}` | " + " | ".join(cells)
+            + f" | {100 * mean[3]:.0f} % |"
+        )  # fmt: skip
+
+
+def _cover(study: Study, drawing: Drawing, arena: int) -> list[float]:
+    strengths = study.draw_strengths(arena)
+    course = play_arena(
+        strengths, study.votes, seed=[study.seed, arena, 2], drawing=drawing, record=True
+    )
+    assert course.record is not None
+    truth = SCORE_CENTRE + POINTS_PER_LOG_ODDS * strengths
+    # As wide as the estimates are, less what is noise: known to every maintainer.
+    estimate = course.posterior
+    signal = estimate.strengths.var(ddof=1) - estimate.covariance.diagonal().mean()
+    kinds: tuple[tuple[Weighting, float], ...] = (
+        ("uniform", 3.0), ("uniform", float(np.sqrt(signal))), ("design", 3.0),
+    )  # fmt: skip
+    shares = []
+    for weights, prior in kinds:
+        board = compute_leaderboard(
+            course.record, interval="sandwich", weights=weights, prior=prior
+        )
+        entries = [board.entry(name) for name in course.record.models]
+        held = [e.lower <= t <= e.upper for e, t in zip(entries, truth, strict=True)]
+        shares.append(float(np.mean(held)))
+    shares.append(board.diagnostics["effective_votes"] / study.votes)
+    return shares
+
+
+def tabulate_fans(bench: Bench) -> Iterator[str]:
+    """A voter who always votes for one model: its share of the draws, and its score."""
+    yield "| share of votes | favourite | bounds | its share of draws | its score, points off |"
+    yield "|---|---|---|---|---|"
+    models, votes, _ = SIZES[0]
+    study = Study(drawings=(), votes=votes, models=models, pool=bench.pool, seed=2)
+    places: tuple[Place, ...] = ("best", "worst")
+    for fans, favourite, bound in product((0.05, 0.2), places, (False, True)):
+        placed = replace(study, favourite=favourite, crowd=Crowd(fans=fans))
+        play = partial(_favour, placed, bench.exploration, bound)
+        found = np.array(_map(bench, play, range(bench.arenas or 30)))
+        yield (
+            f"| {fans:.0%} | {favourite} | {'5 % – 20 %' if bound else 'none'} "
+            f"| {found[:, 0].min():.1%} – {found[:, 1].max():.1%} "
+            f"| {np.median(found[:, 2]):+.0f} |"
+        )
+
+
+def _favour(
+    study: Study, exploration: float, bound: bool, arena: int
+) -> tuple[float, float, float]:
+    strengths = study.draw_strengths(arena)
+    everyone = range(study.models)
+    bounds = PairConstraints(
+        names=tuple(f"model {i}" for i in everyone),
+        largest=dict.fromkeys(everyone, 0.2),
+        least=dict.fromkeys(everyone, 0.05),
+    )
+    drawing = Drawing(
+        exploration=exploration,
+        refit_every=study.votes // FITS,
+        constraints=bounds if bound else None,
+    )
+    crowd = study.find_crowd(strengths)
+    i = crowd.favourite
+    course = play_arena(strengths, study.votes, seed=[arena, 3], drawing=drawing, crowd=crowd)
+    off = POINTS_PER_LOG_ODDS * (course.posterior.strengths[i] - strengths[i])
+    return float(course.least_share[i]), float(course.largest_share[i]), float(off)
+
+
+def tabulate_speed(_bench: Bench) -> Iterator[str]:
+    """Median times among 300 models."""
+    models = 300
+    votes = simulate_votes(draw_strengths(models, seed=1), 60_000, seed=2)
+    start = time.perf_counter()
+    posterior = Posterior.from_counts(PairCounts.from_comparisons(votes.count()))
+    yield f"full refit {1e3 * (time.perf_counter() - start):.0f} ms"
+    for policy in POLICIES:
+        weigh = partial(
+            pair_distribution, posterior.strengths, posterior.covariance, posterior.counts,
+            policy=policy, exploration=0.1,
+        )  # fmt: skip
+        yield f"weigh all pairs, {policy} {_time(weigh):.2f} ms"
+    distribution = weigh()
+    random = np.random.default_rng(1)
+    yield f"draw one {_time(lambda: distribution.draw(random, 1)):.2f} ms"
+    yield f"learn one vote {_time(lambda: posterior.update(3, 7, 1.0)):.2f} ms"
+    names = tuple(map(str, range(models)))
+    loose = PairConstraints(names=names, largest=dict.fromkeys(range(models), 0.5))
+    tight = PairConstraints(names=names, least=dict.fromkeys(range(models), 0.004))
+    yield f"bounds that are not reached {_time(lambda: constrain(distribution, loose)):.2f} ms"
+    yield f"bounds that are reached {_time(lambda: constrain(distribution, tight)):.2f} ms"
+
+
+def _time(work: Callable[[], object], repeats: int = 200) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return 1e3 * float(np.median(times))
+
+
+def _map(bench: Bench, play: Callable[[int], Result], arenas: range) -> list[Result]:
+    if bench.processes == 1:
+        return list(map(play, arenas))
+    with ProcessPoolExecutor(bench.processes, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(play, arenas))
+
+
+PARTS: dict[str, Callable[[Bench], Iterator[str]]] = {
+    "savings": tabulate_savings,
+    "newcomer": tabulate_newcomers,
+    "coverage": tabulate_coverage,
+    "fans": tabulate_fans,
+    "speed": tabulate_speed,
+}
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
+    parser.add_argument("--arenas", type=int, help="of every part, instead of its own number")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--exploration", type=float, default=0.1)
+    options = parser.parse_args()
+    pool = tuple(read_strengths(options.file, column="bt_halftie").values())
+    bench = Bench(pool, options.arenas, options.processes, options.exploration)
+    for part in options.parts:
+        start = time.perf_counter()
+        print(f"\n{part}\n")
+        for line in PARTS[part](bench):
+            print(line, flush=True)
+        print(f"\n({time.perf_counter() - start:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()
