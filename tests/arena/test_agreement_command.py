@@ -122,6 +122,21 @@ def test_the_table_names_everything(file: Path) -> None:
     assert "Rubber stamps" not in said
 
 
+def test_of_a_crowd_only_those_who_agree_least_are_shown(tmp_path: Path) -> None:
+    rows = [
+        (f"b{i}", f"c{j:02d}", "crowd", "x", "y", "B" if j == 7 or i % 4 == j % 4 else "A")
+        for i in range(20)
+        for j in range(60)
+    ]
+    crowd = write(tmp_path / "crowd.csv", COLUMNS[:6], rows)
+    said = agreement(str(crowd), *FEW).stdout
+    lines = said.partition("Judges, each left out of the rest")[2].splitlines()
+    judges = [line.split()[1] for line in lines if line.startswith("│ c")]
+    assert len(judges) == 40
+    assert judges[:2] == ["c07", "c07"]
+    assert "Those who agree least; 80 more lines in JSON and CSV." in said
+
+
 def test_markdown_is_a_file_by_its_suffix(file: Path, tmp_path: Path) -> None:
     target = tmp_path / "report.md"
     done = agreement(str(file), *FEW, *ORDERS, "--by", "pair", "--output", str(target))
