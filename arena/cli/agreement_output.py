@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 import arena
-from arena.cli.agreement_sections import LEFT_ALIGNED, Section, describe, list_sections
+from arena.agreement_sections import LEFT_ALIGNED, Section, describe, list_sections
 from arena.cli.refusals import Refusal
 from ranking import AgreementReport, Estimate
 
