@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -28,7 +26,6 @@ STUDY = load_study()
 STUDIES = 120
 
 
-@pytest.mark.slow
 def test_intervals_over_items_cover() -> None:
     # 120 studies know a coverage of 94 to 2.2 per cent: below 86 is a 3.6 sigma event.
     found = STUDY.measure_coverage(STUDY.DESIGNS[0], studies=STUDIES, replicates=200)
