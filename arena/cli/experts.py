@@ -203,7 +203,7 @@ def export(
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Write the crowd's votes and the experts' judgements on the same battles, a line each."""
+    """Write what crowd, experts and judges said of the same battles, a line each."""
     from arena.cli.experts_output import choose_format, write_rows
     from arena.cli.refusals import Refusal, refusing
 
@@ -214,7 +214,7 @@ def export(
             if assignment is not None and assignment not in names:
                 there = f"There are: {', '.join(names)}" if names else "There is none yet"
                 raise Refusal(f'there is no assignment named "{assignment}". {there}.')
-            write_rows(store.assignments.long_rows(assignment), chosen, output)
+            write_rows(store.judgements.read(assignment), chosen, output)
 
 
 @contextmanager

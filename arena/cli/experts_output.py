@@ -14,7 +14,7 @@ import typer
 from arena.cli.preflight import explain
 from arena.cli.rank_output import write_whole
 from arena.cli.refusals import Refusal
-from arena.store import LongRow
+from arena.store import JudgementRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,7 +96,7 @@ def choose_format(form: Format | None, output: Path | None) -> Format:
     return known[output.suffix.lower()]
 
 
-def write_rows(rows: Sequence[LongRow], form: Format, output: Path | None) -> None:
+def write_rows(rows: Sequence[JudgementRow], form: Format, output: Path | None) -> None:
     """The long table, to a file or to the standard output.
 
     Raises:
@@ -183,12 +183,12 @@ def _print_json(rows: object) -> None:
     typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
 
 
-def _render(rows: Sequence[LongRow], form: Format) -> str:
+def _render(rows: Sequence[JudgementRow], form: Format) -> str:
     if form == "jsonl":
         lines = (json.dumps(row._asdict(), ensure_ascii=False) for row in rows)
         return "".join(f"{line}\n" for line in lines)
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(LongRow._fields)
+    writer.writerow(JudgementRow._fields)
     writer.writerows(rows)
     return text.getvalue()

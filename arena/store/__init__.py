@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena.store.battle_records import BattleRecords
 from arena.store.engine import StoreError, open_engine
-from arena.store.expert_assignments import (
-    Assignment,
-    ExpertAssignments,
-    LongRow,
-    NameTaken,
-    Share,
-)
+from arena.store.expert_assignments import Assignment, ExpertAssignments, NameTaken, Share
 from arena.store.expert_records import ExpertRecords
 from arena.store.judge_verdicts import CallRecord, JudgeVerdict, JudgeVerdicts
 from arena.store.judged_battles import JudgedBattles
@@ -45,7 +39,6 @@ __all__ = [
     "JudgementRows",
     "Judgings",
     "KnownJudge",
-    "LongRow",
     "NameTaken",
     "OutcomeCount",
     "PromptSetRecords",

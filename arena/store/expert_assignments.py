@@ -1,15 +1,15 @@
-"""What experts are given to judge, and what became of it beside the crowd's votes."""
+"""What experts are given to judge, and how far they are with it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, literal, null, select, true
+from sqlalchemy import func, insert, null, select
 from sqlalchemy.exc import IntegrityError
 
-from arena.battles import BattleStatus, Outcome, VoterKind, names_itself
+from arena.battles import BattleStatus, Outcome, names_itself
 from arena.expert_sampling import Candidate
 from arena.store.battle_records import load_battle
 from arena.store.engine import begin_write
@@ -76,40 +76,6 @@ class Share:
     judged: int
     cannot_judge: int
     seconds: float
-
-
-class LongRow(NamedTuple):
-    """One judge's outcome on one battle.
-
-    Attributes:
-        item: the battle.
-        judge: voter id of a crowd voter, name of an expert.
-        kind: `crowd` or `expert`.
-        model_a: on the battle's own left.
-        model_b: on its own right.
-        winner: in that orientation.
-        turn: how many turns were judged.
-        category: of the first prompt.
-        seconds: spent on it.
-        arm: `blind`, `shown` or `planted`; nothing for the crowd, who saw no verdict.
-        shown: the verdict shown, in the battle's orientation.
-        reasons: what decided it, separated by blanks.
-        comment: in the expert's words.
-    """
-
-    item: str
-    judge: str
-    kind: str
-    model_a: str
-    model_b: str
-    winner: str
-    turn: int
-    category: str | None
-    seconds: float | None
-    arm: str | None
-    shown: str | None
-    reasons: str
-    comment: str
 
 
 class ExpertAssignments:
@@ -226,54 +192,7 @@ class ExpertAssignments:
         with self._engine.connect() as connection:
             return [Share(**row) for row in connection.execute(query).mappings()]
 
-    def long_rows(self, assignment: str | None = None) -> list[LongRow]:
-        """The crowd's votes that count and the experts' judgements on the same battles.
 
-        Battles in the order of the assignments; on each, the crowd first. Tasks that could not
-        be judged have no outcome and are not among them.
-
-        Args:
-            assignment: only battles of this one; those of all by default.
-        """
-        where = [true()] if assignment is None else [assignments.c.name == assignment]
-        crowd = (
-            select(
-                *_PLACE, battles.c.id, votes.c.voter_id, literal(VoterKind.CROWD.value),
-                battles.c.model_a, battles.c.model_b, votes.c.outcome, _TURNS, battles.c.category,
-                null(), null(), null(), null(), literal(""),
-            )
-            .select_from(
-                joined_votes()
-                .join(assignment_items, assignment_items.c.battle_id == battles.c.id)
-                .join(assignments)
-            )
-            .where(votes_that_count(), *where)
-        )  # fmt: skip
-        judged = (
-            select(
-                *_PLACE, battles.c.id, experts.c.name, literal(VoterKind.EXPERT.value),
-                battles.c.model_a, battles.c.model_b, judgements.c.outcome, _TURNS,
-                battles.c.category, judgements.c.seconds, assignment_tasks.c.arm,
-                assignment_tasks.c.shown_outcome, judgements.c.reasons, judgements.c.comment,
-            )
-            .select_from(
-                _tasks()
-                .join(battles, assignment_items.c.battle_id == battles.c.id)
-                .join(judgements, standing())
-            )
-            .where(judgements.c.outcome.is_not(None), *where)
-        )  # fmt: skip
-        with self._engine.connect() as connection:
-            placed = [
-                (assignment_id, position, LongRow(*row))
-                for query in (crowd, judged)
-                for assignment_id, position, *row in connection.execute(query)
-            ]
-        placed.sort(key=lambda one: (*one[:2], one[2].kind, one[2].judge))
-        return [row._replace(reasons=" ".join(row.reasons or ())) for _, _, row in placed]
-
-
-_PLACE = (assignments.c.id, assignment_items.c.position)
 _TURNS = (
     select(func.count())
     .select_from(turns)

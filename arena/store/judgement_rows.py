@@ -53,6 +53,7 @@ class JudgementRow(NamedTuple):
         arm: of an expert's task: `blind`, `shown` or `planted`.
         shown: the verdict that was shown, or would have been, in this row's orientation.
         comment: in the expert's words.
+        reasons: what decided it for the expert, with blanks between.
     """
 
     item: str
@@ -70,6 +71,7 @@ class JudgementRow(NamedTuple):
     arm: str | None = None
     shown: str | None = None
     comment: str = ""
+    reasons: str = ""
 
 
 class JudgementRows:
@@ -156,6 +158,7 @@ def _experts(assignment: str | None) -> Select[Any]:
             _LAST_TURN.label("turn"),
             judgements.c.seconds,
             judgements.c.comment,
+            judgements.c.reasons,
             assignment_tasks.c.arm,
             assignment_tasks.c.shown_outcome.label("shown"),
             literal(VoterKind.EXPERT.value).label("kind"),
@@ -235,5 +238,6 @@ def _row(row: RowMapping, lengths: Mapping[tuple[str, int, str], int]) -> Judgem
         winner=winner,
         length_a=lengths.get((*place, a)),
         length_b=lengths.get((*place, b)),
+        reasons=" ".join(row.get("reasons") or ()),
         **told,
     )

@@ -418,7 +418,7 @@ def test_judgements_are_stored_in_the_battles_own_orientation(store: Store) -> N
         answer = Answer(outcome=Outcome.MODEL_A, reasons=(Reason.CLARITY,), comment="Neat.")
         store.experts.judge(task.id, voter_id=ada.voter_id, answer=answer)
     assert set(swapped.values()) == {True, False}
-    rows = store.assignments.long_rows("study")
+    rows = store.judgements.read("study")
     experts = [row for row in rows if row.kind == "expert"]
     assert {row.item: row.winner for row in experts} == {
         battle_id: Outcome.MODEL_B if turned else Outcome.MODEL_A
@@ -620,7 +620,7 @@ async def test_experts_are_told_of_the_arms_at_the_end_and_undo_nothing_then(
     assert not view.can_undo
     with pytest.raises(NothingToUndo):
         await panel.undo(key_of(ada))
-    rows = [row for row in store.assignments.long_rows() if row.kind == "expert"]
+    rows = [row for row in store.judgements.read() if row.kind == "expert"]
     for row in rows:
         told = {"blind": None, "shown": verdicts[row.item]}
         if row.arm == "planted":
@@ -653,7 +653,7 @@ async def test_overlap_is_as_planned(store: Store) -> None:
         view = await panel.look(key_of(expert))
         while isinstance(view, TaskView):
             view = await panel.judge(key_of(expert), view.task_id, A_IS_BETTER)
-    rows = [row for row in store.assignments.long_rows() if row.kind == "expert"]
+    rows = [row for row in store.judgements.read() if row.kind == "expert"]
     judges = {
         item: {row.judge for row in rows if row.item == item} for item in {row.item for row in rows}
     }

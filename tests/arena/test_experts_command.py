@@ -17,7 +17,7 @@ from arena.battles import Outcome
 from arena.cli import app
 from arena.experts import Answer, CannotJudge, ExpertKeys
 from arena.settings import Settings, read_signing_secret
-from arena.store import LongRow, Store, open_store
+from arena.store import JudgementRow, Store, open_store
 from ranking.judgements import read_judgements
 
 if TYPE_CHECKING:
@@ -138,14 +138,14 @@ def test_a_study_from_the_sample_to_the_table(folder: Path, record: Store) -> No
 
     text = experts("export", "--assignment", "study").stdout
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert list(rows[0]) == list(LongRow._fields)
+    assert list(rows[0]) == list(JudgementRow._fields)
     assert [row["kind"] for row in rows].count("crowd") == 10
     assert [row["judge"] for row in rows].count("Ada") == 9
     assert {row["item"] for row in rows} < set(voted)
     experts("export", "-o", "study.jsonl")
     lines = (folder.parent / "study.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 19
-    assert json.loads(lines[0]).keys() == set(LongRow._fields)
+    assert json.loads(lines[0]).keys() == set(JudgementRow._fields)
 
 
 def test_the_agreement_reader_takes_the_table(folder: Path, record: Store) -> None:
@@ -183,7 +183,7 @@ def test_a_study_of_arms_needs_a_judge_and_records_its_shares(record: Store) -> 
     assert assignment["plan"]["arms"] == {"blind": 0.5, "shown": 0.25, "planted": 0.25}
     assert assignment["plan"]["shown_by"] == JUDGE
     judge_all(record, "Ada")
-    rows = [row for row in record.assignments.long_rows() if row.kind == "expert"]
+    rows = [row for row in record.judgements.read() if row.kind == "expert"]
     assert {row.item for row in rows} < set(voted[:6])
     assert {row.shown for row in rows if row.arm == "shown"} <= {"model_a"}
     assert {row.shown for row in rows if row.arm == "planted"} <= {"model_b"}

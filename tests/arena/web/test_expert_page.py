@@ -265,7 +265,7 @@ def test_two_experts_judge_the_same_battles_by_their_links(
         expect(tab.page.locator("h1")).to_have_text("Thank you!")
         expect(tab.page.locator("#panels")).to_be_hidden()
     with record_of(panel_arena) as store:
-        rows = store.assignments.long_rows("for Ada at work")
+        rows = store.judgements.read("for Ada at work")
     assert [row.kind for row in rows] == ["crowd", "expert", "expert"] * 3
     assert {row.winner for row in rows if row.judge == "Bob at work"} == {"tie"}
     assert {row.winner for row in rows if row.judge == "Ada at work"} <= {"model_a", "model_b"}
@@ -319,9 +319,7 @@ def test_reasons_and_a_comment_are_stored_and_come_back_on_undo(
     tab.vote(3).click()
     tab.expect_done(1, 2)
     with record_of(panel_arena) as store:
-        (row,) = [
-            one for one in store.assignments.long_rows("for Ada saying why") if one.arm is not None
-        ]
+        (row,) = [one for one in store.judgements.read("for Ada saying why") if one.arm is not None]
     assert (row.winner, row.reasons) == ("tie", "clarity safety")
     assert row.comment == "Clear, and <b>safe</b>."
 
@@ -338,7 +336,7 @@ def test_who_cannot_judge_says_why_and_goes_on(panel_arena: RunningArena, visit:
     expect(tab.cannot_reason).to_have_value("")
     with record_of(panel_arena) as store:
         (share,) = [one for one in store.assignments.shares() if one.expert == "Ada at a loss"]
-        rows = store.assignments.long_rows("for Ada at a loss")
+        rows = store.judgements.read("for Ada at a loss")
     assert (share.judged, share.cannot_judge) == (0, 1)
     assert {row.kind for row in rows} == {"crowd"}
 
@@ -398,7 +396,7 @@ def test_a_click_meant_for_the_last_battle_judges_nothing_unread(
     tab.vote(3).click()
     tab.expect_done(2, 3)
     with record_of(panel_arena) as store:
-        rows = [row for row in store.assignments.long_rows("for Ada too quick") if row.arm]
+        rows = [row for row in store.judgements.read("for Ada too quick") if row.arm]
     assert len(rows) == 2
     assert [row.winner for row in rows].count("tie") == 1
 
@@ -424,7 +422,7 @@ def test_the_keyboard_alone_is_enough(panel_arena: RunningArena, visit: Visit) -
     tab.page.keyboard.press("4")
     tab.expect_end()
     with record_of(panel_arena) as store:
-        rows = [row for row in store.assignments.long_rows("for Ada typing") if row.arm is not None]
+        rows = [row for row in store.judgements.read("for Ada typing") if row.arm is not None]
     assert sorted(row.comment for row in rows) == ["", "", "10 of 10, 4 sure"]
     assert sorted(row.reasons for row in rows) == ["", "", "format"]
     assert [row.winner for row in rows].count("tie (bothbad)") == 1
@@ -466,7 +464,7 @@ def test_time_is_counted_while_the_tab_is_in_view_only(
     tab.vote(1).click()
     tab.expect_end()
     with record_of(panel_arena) as store:
-        (row,) = [one for one in store.assignments.long_rows("for Ada with a watch") if one.arm]
+        (row,) = [one for one in store.judgements.read("for Ada with a watch") if one.arm]
     # Not what the page's clock says: that of the server has run for less.
     assert row.seconds is not None
     assert 0 < row.seconds < 30
