@@ -131,7 +131,9 @@ def test_help_has_an_example_and_imports_nothing_heavy(command: list[str], tmp_p
 def test_help_names_every_command(tmp_path: Path) -> None:
     text = arena("--help", cwd=tmp_path).stdout
     assert [
-        name for name in ("demo", "experts", "init", "models", "rank", "up", "version") if name not in text
+        name
+        for name in ("demo", "experts", "init", "models", "rank", "up", "version")
+        if name not in text
     ] == []
 
 
