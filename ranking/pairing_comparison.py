@@ -29,6 +29,7 @@ MEASURES: tuple[Measure, ...] = ("resolved", "tau", "error")
 HORIZON = 3
 """Uniform drawing is followed up to this many times the votes of a policy."""
 
+_RESAMPLES = 200
 _BASELINE = "uniform drawing"
 
 
@@ -119,8 +120,10 @@ class PolicyResult:
         error: Root mean square error of the scores, points.
         covered: Share of the 95 % intervals (posterior, no design weights) that hold the
             truth, mean over arenas.
-        uniform_needs: Votes that uniform drawing needs for the same value of each measure,
-            as a multiple of the policy's; 3 stands for 3 or more.
+        uniform_needs: Votes that uniform drawing needs in the same arena for the same value
+            of each measure, as a multiple of the policy's; 3 stands for 3 or more.
+        average_needs: The same from the mean courses over arenas, with the quartiles of a
+            bootstrap of the arenas. A τ that moves in steps says little in one arena.
         goals: Votes needed for each goal, infinite where it was not reached.
         newcomer: Votes until a newcomer's standard error is within twice the others' median,
             if asked for.
@@ -137,6 +140,7 @@ class PolicyResult:
     error: Spread
     covered: float
     uniform_needs: dict[Measure, Spread]
+    average_needs: dict[Measure, Spread]
     goals: dict[str, Spread]
     newcomer: Spread | None
     least_share: float
@@ -254,6 +258,7 @@ def _summarise(
         uniform_needs={
             m: Spread.over(_compare(c, other, m) for c, other in pairs) for m in MEASURES
         },
+        average_needs={m: _compare_means(pairs, m, study.seed) for m in MEASURES},
         goals={
             f"{m} {goal:g}": Spread.over(_reach(c, m, goal) for c in courses)
             for m, goal in study.goals
@@ -268,27 +273,52 @@ def _summarise(
     )
 
 
-def _smooth(course: Course, measure: Measure) -> Floats:
+def _smooth(values: Floats, measure: Measure) -> Floats:
     """The closest course that only ever gets better, as it would be over endless arenas."""
     from scipy.optimize import isotonic_regression
 
-    values = getattr(course, measure)
     return np.asarray(isotonic_regression(values, increasing=measure != "error").x)
 
 
 def _reach(course: Course, measure: Measure, goal: float) -> float:
     """Votes needed for a value, infinite where it is not reached."""
-    sign = -1.0 if measure == "error" else 1.0
-    better = np.flatnonzero(sign * _smooth(course, measure) >= sign * goal)
+    sign = _sign(measure)
+    values = sign * _smooth(getattr(course, measure), measure)
+    better = np.flatnonzero(values >= sign * goal)
     return float(course.votes[better[0]]) if better.size else np.inf
 
 
 def _compare(own: Course, uniform: Course, measure: Measure) -> float:
     """Votes that uniform drawing needs for the policy's last value, over the policy's."""
-    sign = -1.0 if measure == "error" else 1.0
-    value = sign * getattr(own, measure)[-1]
-    needed = np.interp(value, sign * _smooth(uniform, measure), uniform.votes)
-    return float(needed / own.votes[-1])
+    value = getattr(own, measure)[-1]
+    needed = _needed(value, getattr(uniform, measure), uniform.votes, measure)
+    return needed / float(own.votes[-1])
+
+
+def _compare_means(pairs: list[tuple[Course, Course]], measure: Measure, seed: int) -> Spread:
+    """The same for the means over arenas, and over resampled arenas."""
+    last = np.array([getattr(own, measure)[-1] for own, _ in pairs])
+    courses = np.array([getattr(uniform, measure) for _, uniform in pairs])
+    own, uniform = pairs[0]
+    rng = np.random.default_rng(seed)
+    samples = [np.arange(len(pairs)), *rng.integers(0, len(pairs), (_RESAMPLES, len(pairs)))]
+    needs = [
+        _needed(float(last[s].mean()), courses[s].mean(axis=0), uniform.votes, measure)
+        / own.votes[-1]
+        for s in samples
+    ]
+    lower, upper = np.quantile(needs[1:], [0.25, 0.75])
+    return Spread(median=float(needs[0]), lower=float(lower), upper=float(upper))
+
+
+def _needed(value: float, course: Floats, votes: Floats, measure: Measure) -> float:
+    """Votes after which a course has a value."""
+    sign = _sign(measure)
+    return float(np.interp(sign * value, sign * _smooth(course, measure), votes))
+
+
+def _sign(measure: Measure) -> float:
+    return -1.0 if measure == "error" else 1.0
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 # whatever a result holds

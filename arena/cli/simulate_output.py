@@ -153,11 +153,11 @@ def _cells(result: PolicyResult, study: Study) -> dict[str, str]:
     cells = {
         "Policy": result.policy,
         "Pairs resolved": f"{result.resolved.median:.1%}",
-        "uniform needs": _times(result.uniform_needs["resolved"]),
+        "uniform needs": _times(result.average_needs["resolved"]),
         "Kendall's τ": f"{result.tau.median:.3f}",
-        "uniform needs ": _times(result.uniform_needs["tau"]),
+        "uniform needs ": _times(result.average_needs["tau"]),
         "Score error": f"{result.error.median:.1f}",
-        "uniform needs  ": _times(result.uniform_needs["error"]),
+        "uniform needs  ": _times(result.average_needs["error"]),
         "95 % intervals hold": f"{result.covered:.1%}",
     }
     for goal, votes in result.goals.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import nbformat
@@ -13,6 +14,7 @@ from nbformat import NotebookNode
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 LEADERBOARD = NOTEBOOKS / "01_leaderboard.ipynb"
+PAIRING = NOTEBOOKS / "02_pairing.ipynb"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
@@ -81,3 +83,16 @@ async def test_the_leaderboard_notebook_runs_on_the_public_votes() -> None:
     assert "public votes (25,938)" in text
     assert "1 of 20 models have one possible rank: gpt-4\n" in text
     assert "190 of 190 pairs have met" in text
+
+
+@pytest.mark.slow
+async def test_the_pairing_notebook_runs_and_finds_a_saving(tmp_path: Path) -> None:
+    notebook = await run(PAIRING, tmp_path)
+    text = printed(notebook)
+    saved = re.search(r"uniform drawing needs (\d\.\d\d) times as many", text)
+    assert saved is not None
+    assert float(saved[1]) > 1.15
+    plain = re.search(r"up to (\d+\.\d)% off, weighted ones up to (\d+\.\d)%", text)
+    assert plain is not None
+    assert float(plain[1]) > 2 * float(plain[2])
+    assert count_pictures(notebook) == 2
