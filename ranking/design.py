@@ -77,6 +77,16 @@ def pair_indices(models: int) -> tuple[Indices, Indices, Indices]:
     return indices
 
 
+@lru_cache(maxsize=8)
+def _row_lengths(models: int) -> Indices:
+    return np.arange(models - 1, 0, -1)
+
+
+def _spread_first(values: Floats) -> Floats:
+    """A value a model as one a pair, that of its first model: a third of the time of a take."""
+    return np.repeat(values[:-1], _row_lengths(len(values)))
+
+
 def prior_covariance(models: int, *, prior: float = DEFAULT_PRIOR) -> Floats:
     """Covariance of centred strengths of which nothing is known yet, shape (M, M)."""
     return np.asarray(prior**2 * (np.eye(models) - 1.0 / models))
@@ -87,20 +97,20 @@ def prior_covariance(models: int, *, prior: float = DEFAULT_PRIOR) -> Floats:
 
 def pair_differences(strengths: Floats) -> Floats:
     """Δ of each pair."""
-    first, second, _ = pair_indices(len(strengths))
-    difference = np.take(strengths, first)
+    _, second, _ = pair_indices(len(strengths))
+    difference = _spread_first(strengths)
     difference -= np.take(strengths, second)
     return difference
 
 
 def pair_variances(covariance: Floats) -> Floats:
     """Variance v of each pair's difference, kept above 0."""
-    first, second, flat = pair_indices(len(covariance))
+    _, second, flat = pair_indices(len(covariance))
     diagonal = covariance.diagonal()
     # Symmetric: read in whatever order it lies in memory, row by row or column by column.
     variance = np.take(covariance.ravel(order="K"), flat)
     variance *= -2.0
-    scratch = np.take(diagonal, first)
+    scratch = _spread_first(diagonal)
     variance += scratch
     variance += np.take(diagonal, second, out=scratch, mode="clip")
     return np.maximum(variance, _LEAST_VARIANCE, out=variance)
@@ -108,10 +118,10 @@ def pair_variances(covariance: Floats) -> Floats:
 
 def outcome_variances(strengths: Floats) -> Floats:
     """p·(1 − p) of each pair: the Fisher information of one game on Δ."""
-    first, second, _ = pair_indices(len(strengths))
+    _, second, _ = pair_indices(len(strengths))
     # p(1 − p) = (r + 1/r)⁻² with r = exp(Δ/2): M exponentials instead of one a pair.
     half = np.exp(0.5 * np.clip(strengths - strengths.mean(), -_CERTAIN, _CERTAIN))
-    ratio = np.take(half, first)
+    ratio = _spread_first(half)
     scratch = np.take(half, second)
     ratio /= scratch
     ratio += np.reciprocal(ratio, out=scratch)
@@ -172,8 +182,8 @@ def uncertainty_weights(strengths: Floats, covariance: Floats, _games: Floats) -
     own = covariance.diagonal()
     excess = np.clip(own / (ILL_KNOWN**2 * max(np.median(own), _LEAST_VARIANCE)) - 1.0, 0.0, 1.0)
     if excess.any():
-        first, second, _ = pair_indices(len(strengths))
-        np.maximum(weight, np.take(excess, first), out=weight)
+        _, second, _ = pair_indices(len(strengths))
+        np.maximum(weight, _spread_first(excess), out=weight)
         np.maximum(weight, np.take(excess, second), out=weight)
     weight *= _information(strengths, variance)
     return weight
