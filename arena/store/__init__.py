@@ -11,7 +11,7 @@ from arena.store.expert_assignments import Assignment, ExpertAssignments, NameTa
 from arena.store.expert_records import ExpertRecords
 from arena.store.judge_verdicts import CallRecord, JudgeVerdict, JudgeVerdicts
 from arena.store.judged_battles import JudgedBattles
-from arena.store.judgement_rows import JudgementRow, JudgementRows
+from arena.store.judgement_rows import UNPARSABLE, JudgementRow, JudgementRows
 from arena.store.judgings import Claim, Judgings, KnownJudge
 from arena.store.prompt_set_records import PromptSetRecords
 from arena.store.snapshots import Snapshot, Snapshots
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
 __all__ = [
+    "UNPARSABLE",
     "Answer",
     "Assignment",
     "CallRecord",

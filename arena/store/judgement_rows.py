@@ -54,6 +54,7 @@ class JudgementRow(NamedTuple):
         shown: the verdict that was shown, or would have been, in this row's orientation.
         comment: in the expert's words.
         reasons: what decided it for the expert, with blanks between.
+        swapped: whether the left here is the battle's right.
     """
 
     item: str
@@ -72,6 +73,7 @@ class JudgementRow(NamedTuple):
     shown: str | None = None
     comment: str = ""
     reasons: str = ""
+    swapped: bool = False
 
 
 class JudgementRows:
@@ -226,7 +228,8 @@ def _place(
 def _row(row: RowMapping, lengths: Mapping[tuple[str, int, str], int]) -> JudgementRow:
     a, b = Side
     winner = row["winner"] or UNPARSABLE
-    if row.get("swapped"):
+    swapped = bool(row.get("swapped"))
+    if swapped:
         a, b = b, a
         winner = _MIRRORED.get(winner, winner)
     models = {Side.A: row["model_a"], Side.B: row["model_b"]}
@@ -239,5 +242,6 @@ def _row(row: RowMapping, lengths: Mapping[tuple[str, int, str], int]) -> Judgem
         length_a=lengths.get((*place, a)),
         length_b=lengths.get((*place, b)),
         reasons=" ".join(row.get("reasons") or ()),
+        swapped=swapped,
         **told,
     )

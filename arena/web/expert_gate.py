@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from arena.experts import NotInvited
-from arena.web.layout import page_header
+from arena.web.layout import plain_document
 from arena.web.texts import LANGUAGES, load_texts
 
 if TYPE_CHECKING:
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 COOKIE = "arena_expert"
 _ENTRANCE = re.compile(rf"/({'|'.join(LANGUAGES)})/expert/")
-# The theme's colours for a page that Gradio has no part in.
-_IN_THE_DARK = (
-    "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.classList.add('dark');"
-)
 
 
 class ExpertGate:
@@ -89,17 +85,11 @@ class ExpertGate:
         """A page that says no, and not why: it must not tell who is an expert."""
         texts = load_texts(language)
         words = texts["expert"]
-        header = page_header(texts, title=self._title, language=language, active="expert")
-        return (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width,initial-scale=1">'
-            f'<link rel="stylesheet" href="/{language}/theme.css"></head>'
-            '<body class="expert-outside">'
-            f"<script>{_IN_THE_DARK}</script>"
-            f'<div class="gradio-container"><main class="main fillable">{header}'
+        inside = (
             f'<div class="expert-end" id="expert-state"><h1>{escape(words["refused_title"])}</h1>'
-            f"<p>{escape(words['refused'])}</p></div></main></div></body></html>"
+            f"<p>{escape(words['refused'])}</p></div>"
         )
+        return plain_document(inside, texts, title=self._title, language=language, active="expert")
 
 
 def read_key(cookies: dict[str, str]) -> str:

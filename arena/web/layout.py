@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 # What the skip link leads to.
-_CONTENT = {"arena": "prompt", "leaderboard": "board", "expert": "expert-state"}
+_CONTENT = {
+    "arena": "prompt",
+    "leaderboard": "board",
+    "expert": "expert-state",
+    "agreement": "agreement",
+}
+# The theme's colours for a page that Gradio has no part in.
+_IN_THE_DARK = (
+    "if (matchMedia('(prefers-color-scheme: dark)').matches) document.body.classList.add('dark');"
+)
 
 
 def html_part(
@@ -33,11 +42,12 @@ def page_header(texts: Texts, *, title: str, language: str, active: str) -> str:
         texts: of the page's language.
         title: the arena's.
         language: of the page.
-        active: `arena`, `leaderboard`, or `expert`, which only those with a link find.
+        active: `arena`, `leaderboard`, or `expert` and `agreement`, which only those with a
+            link find.
     """
     site = texts["site"]
     other = next(code for code in LANGUAGES if code != language)
-    paths = {"arena": "", "leaderboard": "leaderboard/", "expert": "expert/"}
+    paths = {"arena": ""} | {page: f"{page}/" for page in ("leaderboard", "expert", "agreement")}
     links = "".join(
         f'<a href="/{language}/{paths[page]}"{_current(page == active)}>{escape(site[page])}</a>'
         for page in ("arena", "leaderboard")
@@ -54,6 +64,27 @@ def page_header(texts: Texts, *, title: str, language: str, active: str) -> str:
         f'<button type="button" id="theme-switch" aria-label="{escape(site["theme"])}"'
         f' title="{escape(site["theme"])}">◐</button>'
         "</div></header>"
+    )
+
+
+def plain_document(inside: str, texts: Texts, *, title: str, language: str, active: str) -> str:
+    """A page that Gradio has no part in, in the same dress; the shell adds head and styles.
+
+    Args:
+        inside: what stands below the header.
+        texts: of the page's language.
+        title: the arena's.
+        language: of the page.
+        active: as for `page_header`.
+    """
+    header = page_header(texts, title=title, language=language, active=active)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<link rel="stylesheet" href="/{language}/theme.css"></head>'
+        f'<body class="plain-page"><script>{_IN_THE_DARK}</script>'
+        f'<div class="gradio-container"><main class="main fillable">{header}{inside}</main></div>'
+        "</body></html>"
     )
 
 

@@ -20,10 +20,13 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio i
 
 import gradio as gr
 
+from arena.agreements import AgreementDesk
+from arena.analysts import AnalystKeys
 from arena.expert_panel import ExpertPanel
 from arena.house import open_arena
 from arena.settings import read_signing_secret
 from arena.shipped import find_shipped_data
+from arena.web.agreement_page import agreement_routes
 from arena.web.battle_page import BattlePage
 from arena.web.expert_gate import ExpertGate
 from arena.web.expert_page import ExpertPage
@@ -92,6 +95,14 @@ def build_app(arena: Arena) -> ASGIApp:
         return JSONResponse({"status": "ok", "live_battles": arena.conductor.live_battles})
 
     app.include_router(leaderboard_routes(arena.boards))
+    app.include_router(
+        agreement_routes(
+            AgreementDesk(arena.store),
+            AnalystKeys(secret),
+            title=settings.arena.title,
+            secure_cookies=settings.server.secure_cookies,
+        )
+    )
     ideas = _prompt_ideas() if settings.arena.show_prompt_ideas else {}
     for language in LANGUAGES:
         texts = load_texts(language)

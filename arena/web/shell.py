@@ -45,7 +45,7 @@ _LANGUAGE_PATH = re.compile(rf"^/({'|'.join(LANGUAGES)})(?:/|$)")
 # What the pages use of Gradio's sixty routes. The rest stays shut: uploads onto our disk,
 # calls past the queue, its login, monitoring and development pages.
 _USED = re.compile(
-    r"(?:leaderboard/|expert/)?"
+    r"(?:leaderboard/|expert/|agreement/)?"
     r"(?:$|config$|theme\.css$|(?:assets|static|svelte)/"
     r"|gradio_api/(?:info$|startup-events$|queue/(?:join|data|status)$|run/predict$"
     r"|cancel$|reset$|heartbeat/))"
