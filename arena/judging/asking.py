@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import time
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from sqlalchemy.exc import OperationalError
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
@@ -19,6 +20,7 @@ from serving.protocol import Completion, ContextTooLong, Message, RateLimited, S
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from arena.judging.judgements import CallKey
     from arena.judging.orders import Question, RunOrder
     from arena.store import Store
     from serving.protocol import ChatModel
@@ -32,6 +34,7 @@ _LONGEST_PAUSE_SECONDS = 60.0
 _POLL_SECONDS = 0.3
 _STORE_ATTEMPTS = 5
 
+_T = TypeVar("_T")
 StopReason = Literal["told", "max_cost", "failures"]
 
 
@@ -97,9 +100,12 @@ class Asking:
     async def run(self) -> None:
         """Asks until all questions have ended, wherever they were asked, or it is stopped."""
         questions = self._find_open()
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self._order.concurrency):
-                group.create_task(self._ask_next(questions))
+        lanes = (self._ask_next(questions) for _ in range(self._order.concurrency))
+        # No task group: it would cut off the answers under way when one lane fails.
+        ended = await asyncio.gather(*lanes, return_exceptions=True)
+        for error in ended:
+            if error is not None:
+                raise error
         await self._await_others()
 
     def _find_open(self) -> Iterator[Question]:
@@ -111,15 +117,16 @@ class Asking:
                 yield question
 
     async def _ask_next(self, questions: Iterator[Question]) -> None:
-        while self._stop is None:
-            await self._sit_out_pause()
-            question = next(questions, None)
-            if question is None:
-                return
-            await self._try(question, retry_failed=self._order.retry_failed)
-
-    async def _sit_out_pause(self) -> None:
-        await self._rest(self._resume_at - time.monotonic())
+        try:
+            while self._stop is None:
+                await self._rest(self._resume_at - time.monotonic())
+                question = next(questions, None)
+                if question is None:
+                    return
+                await self._try(question, retry_failed=self._order.retry_failed)
+        except BaseException:
+            self.stop()
+            raise
 
     async def _rest(self, seconds: float) -> None:
         """Sleeps, unless it is stopped."""
@@ -142,13 +149,11 @@ class Asking:
         if not await self._can_afford(most):
             return
         self._reserved += most
-        claim = await asyncio.to_thread(
+        claim = await self._insist(
             self._store.judgings.claim,
-            self._voter_id,
-            question.key,
             request=question.request,
-            worker_id=self._worker_id,
             retry_failed=retry_failed,
+            key=question.key,
         )
         if claim is Claim.MINE:
             ended = await self._ask(question)
@@ -176,11 +181,17 @@ class Asking:
             completion = await self._complete(question)
         except ServingError as error:
             self._note_failure(error)
-            await self._record_failure(question, error)
+            await self._insist(self._store.judgings.fail, key=question.key, error=error)
             return Ended(answered=False, cost=None, message=str(error))
         self._failures = 0
         cost = price(self._order.spec, completion.prompt_tokens, completion.completion_tokens)
-        await self._record_answer(question, completion, cost)
+        await self._insist(
+            self._store.judgings.answer,
+            key=question.key,
+            completion=completion,
+            verdict=read_verdict(completion.text, swapped=question.key.swapped),
+            cost=cost,
+        )
         return Ended(answered=True, cost=cost)
 
     async def _complete(self, question: Question) -> Completion:
@@ -200,41 +211,18 @@ class Asking:
             pause = min(error.retry_after or _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
             self._resume_at = max(self._resume_at, time.monotonic() + pause)
 
-    async def _record_answer(
-        self, question: Question, completion: Completion, cost: float | None
-    ) -> None:
-        async for attempt in _insisting():
+    async def _insist(self, do: Callable[..., _T], *, key: CallKey, **details: Any) -> _T:  # noqa: ANN401  as the store takes them
+        """Tries again where the database is busy or away: what was answered was paid for."""
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception_type(OperationalError),
+            stop=stop_after_attempt(_STORE_ATTEMPTS),
+            wait=wait_exponential(multiplier=0.5, max=10),
+            reraise=True,
+        ):
             with attempt:
-                await asyncio.to_thread(
-                    self._store.judgings.answer,
-                    self._voter_id,
-                    question.key,
-                    worker_id=self._worker_id,
-                    completion=completion,
-                    verdict=read_verdict(completion.text, swapped=question.key.swapped),
-                    cost=cost,
-                )
-
-    async def _record_failure(self, question: Question, error: ServingError) -> None:
-        async for attempt in _insisting():
-            with attempt:
-                await asyncio.to_thread(
-                    self._store.judgings.fail,
-                    self._voter_id,
-                    question.key,
-                    worker_id=self._worker_id,
-                    error=error,
-                )
-
-
-def _insisting() -> AsyncRetrying:
-    """Tries again where the database is busy or away: what was answered was paid for."""
-    return AsyncRetrying(
-        retry=retry_if_exception_type(OperationalError),
-        stop=stop_after_attempt(_STORE_ATTEMPTS),
-        wait=wait_exponential(multiplier=0.5, max=10),
-        reraise=True,
-    )
+                write = partial(do, self._voter_id, key, worker_id=self._worker_id, **details)
+                return await asyncio.to_thread(write)
+        raise AssertionError("unreachable: the last attempt raises")
 
 
 def _message(turn: dict[str, str]) -> Message:
