@@ -219,8 +219,8 @@ def _check_sums(constraints: PairConstraints, lower: Floats, upper: Floats, free
 def _fit(table: Floats, bounds: _Bounds, constraints: PairConstraints) -> Floats:
     """The factors of the closest distribution.
 
-    Each sweep moves every factor half the way (in logarithms) to where its model's share
-    would keep its bounds: a full step would overshoot, since both models of a pair move.
+    Each sweep moves every factor to where its model's share would keep its bounds if the
+    others stayed. They do not: where that overshoots, it goes half the way (in logarithms).
     """
     lower, upper = (np.minimum(b / bounds.free, 1.0) for b in (bounds.lower, bounds.upper))
     with np.errstate(divide="ignore"):
@@ -228,6 +228,7 @@ def _fit(table: Floats, bounds: _Bounds, constraints: PairConstraints) -> Floats
     factor = np.ones(len(table))
     active = table.any(axis=1)
     shares = np.zeros(len(table))
+    power, before = 1.0, np.inf
     for _ in range(_MOST_SWEEPS):
         row = table @ factor
         total = float(factor @ row) / 2
@@ -240,7 +241,12 @@ def _fit(table: Floats, bounds: _Bounds, constraints: PairConstraints) -> Floats
                 return factor
         others = np.where(active, (total - factor * row) / np.where(active, row, 1.0), 1.0)
         goal = np.clip(1.0, least * others, most * others)
-        factor = np.where(active, np.sqrt(factor * goal), 1.0)
+        move = np.where(active, goal / factor, 1.0)
+        length = float(np.abs(np.log(move)).max())
+        if length > 0.9 * before:
+            power = 0.5
+        before = length
+        factor = factor * move**power
         if not (factor.max() < _LARGEST_FACTOR and factor.min() > 1 / _LARGEST_FACTOR):
             break
     raise ValueError(_explain(shares - upper, lower - shares, constraints))

@@ -94,11 +94,11 @@ def tabulate_newcomers(bench: Bench) -> Iterator[str]:
     """Votes on all pairs until a newcomer is known."""
     models, head_start = NEWCOMER
     study = Study(drawings=(), votes=1, models=models, pool=bench.pool)
-    arenas = range(bench.arenas or 40)
+    arenas = range(bench.arenas or 30)
     yield "| policy | to twice the field's median standard error | to the median itself |"
     yield "|---|---|---|"
     for policy in POLICIES:
-        drawing = Drawing(policy=policy, exploration=bench.exploration, refit_every=10)
+        drawing = Drawing(policy=policy, exploration=bench.exploration, refit_every=25)
         cells = []
         for known in (2.0, 1.0):
             play = partial(_arrive, study, head_start, drawing, known)
@@ -122,7 +122,7 @@ def tabulate_coverage(bench: Bench) -> Iterator[str]:
     for (models, votes, _), policy in product(SIZES, POLICIES):
         drawing = Drawing(policy=policy, exploration=bench.exploration, refit_every=votes // FITS)
         study = Study(drawings=(), votes=votes, models=models, pool=bench.pool, seed=1)
-        arenas = range(bench.arenas or 3_000 // models)
+        arenas = range(bench.arenas or 2_000 // models)
         found = np.array(_map(bench, partial(_cover, study, drawing), arenas))
         mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
         cells = [f"{100 * m:.1f} ± {100 * e:.1f}" for m, e in zip(mean[:3], error, strict=False)]
