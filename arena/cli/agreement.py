@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["EXAMPLES", "agreement"]
 
 # Empty lines between: the help folds the others into one.
 EXAMPLES = """Examples:
+
+arena agreement --config arena.toml --assignment pilot
 
 arena agreement judgements.csv
 
@@ -21,13 +26,21 @@ arena agreement verdicts.jsonl --both-orders judge --family gpt-5-mini=openai
 arena agreement study.csv --arms --format json
 """
 FileArgument = Annotated[
-    Path,
+    Path | None,
     typer.Argument(
         help="A long table, one row a judgement, with the columns item, judge, kind, model_a, "
         "model_b and winner; also turn, category, length_a, length_b, seconds, arm, shown. "
-        ".csv, .tsv, .json, .jsonl or .parquet, also .gz.",
+        ".csv, .tsv, .json, .jsonl or .parquet, also .gz. The arena's database if none.",
         show_default=False,
     ),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="Whose database to read.", show_default="arena.toml"),
+]
+AssignmentOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Only the battles of this assignment in the database."),
 ]
 ColumnOption = Annotated[
     list[str] | None,
@@ -91,8 +104,10 @@ OutputOption = Annotated[
 
 
 def agreement(
-    file: FileArgument,
+    file: FileArgument = None,
     *,
+    config: ConfigOption = None,
+    assignment: AssignmentOption = None,
     column: ColumnOption = None,
     by: ByOption = None,
     both_orders: OrdersOption = None,
@@ -108,7 +123,7 @@ def agreement(
 ) -> None:
     """Compare experts, judges and the crowd on the same battles, with intervals."""
     from arena.cli.agreement_output import choose_format, render
-    from arena.cli.agreement_source import read_file, read_pairs
+    from arena.cli.agreement_source import read_database, read_file, read_pairs
     from arena.cli.rank_options import check_folder, check_level
     from arena.cli.rank_progress import showing_progress
     from arena.cli.refusals import Refusal, refusing
@@ -118,15 +133,24 @@ def agreement(
     with refusing():
         families = read_pairs("--family", family, "gpt-5-mini=openai")
         columns = read_pairs("--column", column, "item=question")
+        _refuse_strangers(
+            {"--config": config, "--assignment": assignment}
+            if file is not None
+            else {"--column": column, "--both-orders": both_orders},
+            source="a file" if file is not None else "the database",
+        )
         check_level(level)
         chosen = choose_format(form, output)
         check_folder(output)
         groups = tuple(dict.fromkeys(by or ()))
         with showing_progress() as shown:
             shown.say("Reading the judgements")
-            source = read_file(
-                file, columns=columns, by=groups, both_orders=tuple(both_orders or ())
-            )
+            if file is None:
+                source = read_database(config, assignment=assignment)
+            else:
+                source = read_file(
+                    file, columns=columns, by=groups, both_orders=tuple(both_orders or ())
+                )
             try:
                 report = agreement_report(
                     source.judgements, by=groups, both_bad=both_bad, families=families,
@@ -136,3 +160,12 @@ def agreement(
             except RankingError as error:
                 raise Refusal(f"{source.name}: {error}.") from None
         write_text(render(report, source, chosen, width=find_width(output)), output)
+
+
+def _refuse_strangers(options: Mapping[str, object], *, source: str) -> None:
+    """Refuses options that mean nothing for what is read."""
+    from arena.cli.refusals import Refusal
+
+    for name, value in options.items():
+        if value:
+            raise Refusal(f"{name} means nothing for {source}. Leave it out.")

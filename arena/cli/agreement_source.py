@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Source", "read_file", "read_pairs"]
+__all__ = ["Source", "read_database", "read_file", "read_pairs"]
 
 _PLAIN_GROUPS = ("pair",)
 
@@ -23,7 +23,7 @@ class Source:
     """The judgements, and where they come from.
 
     Attributes:
-        name: the file, as a person named it.
+        name: the file, or the database without its password.
         judgements: the long table.
         described: the same for the record.
     """
@@ -63,6 +63,36 @@ def read_file(
         raise Refusal(f"{path} cannot be read: {reason}. Correct the file.") from None
     described = {"file": path.name, "both_orders": list(both_orders)}
     return Source(name=str(path), judgements=judgements, described=described)
+
+
+def read_database(config: Path | None, *, assignment: str | None) -> Source:
+    """The judgements of crowd, experts and judges in an arena's database.
+
+    Args:
+        config: the settings file that names the database.
+        assignment: only battles of this one.
+
+    Raises:
+        Refusal: there is no database, or nobody but the crowd has judged anything in it.
+        SettingsError: the settings cannot be read.
+    """
+    from arena.agreements import NothingToCompare, gather_judgements
+    from arena.cli.stores import opened_store
+
+    with opened_store(config) as store:
+        name = store.engine.url.render_as_string(hide_password=True)
+        rows = store.judgements.read(assignment)
+    if assignment is not None and not rows:
+        raise Refusal(
+            f'--assignment "{assignment}": nobody has judged a battle of it, or there is none of '
+            "that name. Leave it out for all of them."
+        )
+    try:
+        judgements = gather_judgements(rows)
+    except NothingToCompare as error:
+        raise Refusal(f"{name}: {error}.") from None
+    described = {"database": name, "assignment": assignment}
+    return Source(name=name, judgements=judgements, described=described)
 
 
 def read_pairs(option: str, texts: list[str] | None, example: str) -> dict[str, str]:

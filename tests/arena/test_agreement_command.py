@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -10,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from expert_steps import assign, invite, let_judge, vote_on_battles
 from typer.testing import CliRunner, Result
 
 import arena as package
+from arena.battles import Outcome
 from arena.cli import app
+from arena.store import open_store
 from ranking import agreement_report, read_judgements
 
 if TYPE_CHECKING:
@@ -184,6 +188,59 @@ def test_the_arms_of_a_study(tmp_path: Path) -> None:
     assert "arms need the columns arm and shown" not in said
     without = agreement(str(study), *FEW, "--format", "json").stdout
     assert json.loads(without)["arms"] == []
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """Settings of an arena where the crowd and a machine judged two of four battles of a study."""
+    settings = tmp_path / "arena.toml"
+    url = f"sqlite:///{tmp_path / 'arena.db'}"
+    settings.write_text(f'[database]\nurl = "{url}"\n', encoding="utf-8")
+    with contextlib.closing(open_store(url)) as store:
+        battles = vote_on_battles(store, [Outcome.MODEL_A, Outcome.MODEL_B] * 2)
+        ada = invite(store, "Ada")
+        assign(store, [ada], battles=2, name="pilot")
+        let_judge(store, dict.fromkeys(battles, (Outcome.MODEL_A, Outcome.MODEL_A)))
+    return settings
+
+
+def test_the_database_is_read_without_a_file(database: Path) -> None:
+    found = json.loads(
+        agreement("--config", str(database), *FEW, "--by", "pair", "--min-pairs", "1",
+                  "--format", "json").stdout
+    )  # fmt: skip
+    (between,) = [a for a in found["agreements"] if {a["first"], a["second"]} == {"crowd", "judge"}]
+    assert (between["pairs"], between["with_ties"]["value"]) == (4, 0.5)
+    assert [kind["kind"] for kind in found["kinds"]] == ["crowd", "judge"]
+    assert found["orders"][0]["consistent"] == 1
+    assert found["parts"][0]["label"] == "Amber / Birch"
+    assert found["method"]["input"]["database"].endswith("arena.db")
+    alone = json.loads(
+        agreement("--config", str(database), "--assignment", "pilot", *FEW,
+                  "--format", "json").stdout
+    )  # fmt: skip
+    assert alone["method"]["items"] == 2
+    assert alone["method"]["input"]["assignment"] == "pilot"
+
+
+def test_what_a_database_cannot_do_is_refused(database: Path, tmp_path: Path) -> None:
+    config = ("--config", str(database))
+    assert '--assignment "none": nobody has judged a battle of it' in refusal(
+        *config, "--assignment", "none"
+    )
+    assert "no group 'colour' to split by; there are pair, category, language." in refusal(
+        *config, "--by", "colour"
+    )
+    assert refusal(*config, "--column", "item=id") == (
+        "arena: --column means nothing for the database. Leave it out.\n"
+    )
+    assert refusal(str(tmp_path / "x.csv"), *config) == (
+        "arena: --config means nothing for a file. Leave it out.\n"
+    )
+    url = f"sqlite:///{tmp_path / 'empty.db'}"
+    open_store(url).close()
+    database.write_text(f'[database]\nurl = "{url}"\n', encoding="utf-8")
+    assert "no battle has been judged by an expert or a judge yet" in refusal(*config)
 
 
 def test_columns_may_be_named(tmp_path: Path) -> None:
