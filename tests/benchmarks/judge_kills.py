@@ -16,11 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arena.store import open_store
+
+if TYPE_CHECKING:
+    from collections import Counter
 
 # What the tests of one folder share lies beside them, on no path of a benchmark.
 sys.path.insert(0, str(Path(__file__).parents[1] / "arena"))
