@@ -159,6 +159,11 @@ def agreement(
                 )  # fmt: skip
             except RankingError as error:
                 raise Refusal(f"{source.name}: {error}.") from None
+        if not report.agreements:
+            typer.echo(
+                "arena: no battle was judged by two individuals: there is nothing to compare",
+                err=True,
+            )
         write_text(render(report, source, chosen, width=find_width(output)), output)
 
 

@@ -294,6 +294,18 @@ def test_a_row_that_cannot_be_counted_is_named(tmp_path: Path) -> None:
     )
 
 
+def test_judgements_of_different_battles_are_no_agreement(tmp_path: Path) -> None:
+    rows = [("q1", "a", "crowd", "x", "y", "A"), ("q2", "b", "expert", "x", "y", "A")]
+    apart = write(tmp_path / "apart.csv", COLUMNS[:6], rows)
+    done = agreement(str(apart), *FEW)
+    assert (
+        done.stderr
+        == "arena: no battle was judged by two individuals: there is nothing to compare\n"
+    )
+    assert "2 judgements of 2 items" in done.stdout
+    assert "Beyond chance" not in done.stdout
+
+
 def test_the_help_has_an_example() -> None:
     said = agreement("--help").stdout
     assert "arena agreement judgements.csv" in said
