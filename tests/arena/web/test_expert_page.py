@@ -257,8 +257,9 @@ def test_two_experts_judge_the_same_battles_by_their_links(
         tab = ExpertTab.open(visit(panel_arena).context, link(panel_arena, expert))
         for done in range(3):
             tab.expect_done(done, 3)
-            expect(tab.answer("a")).to_have_count(1)
-            sides = [tab.answer(side).inner_text()[:5].strip() for side in "ab"]
+            for side in "ab":
+                expect(tab.answer(side)).to_have_text(re.compile(r"(Left|Right) \d"))
+            sides = [tab.answer(side).inner_text().split()[0] for side in "ab"]
             assert sorted(sides) == ["Left", "Right"]
             tab.vote(button).click()
         tab.expect_end()
@@ -284,6 +285,7 @@ def test_the_conversation_is_rendered_as_the_crowd_saw_it(
     for side in "ab":
         expect(tab.answer(side)).to_have_count(2)
         expect(tab.page.locator(f"#panel-{side} .message.user")).to_have_count(2)
+        expect(tab.answer(side).last).to_have_text(re.compile(r"(Left|Right) \d"))
         # From the first turn on, unlike a battle in progress.
         scrolled = tab.page.locator(f"#panel-{side} [role=log]").evaluate("log => log.scrollTop")
         assert scrolled == 0
