@@ -8,6 +8,7 @@ import typer
 
 from arena.cli import (
     agreement,
+    analysts,
     battles,
     experts,
     judge,
@@ -30,6 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("agreement", epilog=agreement.EXAMPLES)(agreement.agreement)
+app.add_typer(analysts.app, name="analysts")
 app.add_typer(battles.app, name="battles")
 app.command("demo", epilog="Example: arena demo --port 7870 --no-open")(serve.demo)
 app.add_typer(experts.app, name="experts")

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from arena.settings import Settings
-    from arena.store import Store
+from arena.cli.stores import ConfigOption, DataDirOption, find_address, opened_arena
 
 NameArgument = Annotated[str, typer.Argument(help="What you call the expert.")]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", help="The arena's settings.", show_default="arena.toml"),
-]
-DataDirOption = Annotated[
-    Path | None,
-    typer.Option(help="The arena's data directory, in place of the settings' (arena demo)."),
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write it to this file, whole or not at all.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -65,12 +55,12 @@ def invite(
     with refusing():
         if not name.strip():
             raise Refusal('"" is no name. Give one, for example "Ada L.".')
-        with _open(config, data_dir) as (settings, store):
+        with opened_arena(config, data_dir) as (settings, store):
             known = name.strip() in {expert.name for expert in store.experts.all()}
             expires_at = datetime.now(UTC) + timedelta(days=days)
             expert = store.experts.invite(name.strip(), expires_at=expires_at)
             key = ExpertKeys(read_signing_secret(settings)).sign(expert)
-            base = _find_address(url, settings)
+            base = find_address(url, settings)
         typer.echo(f"{base}/{settings.arena.default_language}/expert/?key={key}")
         typer.echo(
             f"It lets {expert.name} in until {expires_at:%Y-%m-%d %H:%M} UTC"
@@ -88,7 +78,7 @@ def list_experts(
     from arena.cli.experts_output import print_experts
     from arena.cli.refusals import refusing
 
-    with refusing(), _open(config, data_dir) as (_, store):
+    with refusing(), opened_arena(config, data_dir) as (_, store):
         print_experts(store.experts.all(), store.assignments.shares(), as_json=as_json)
 
 
@@ -101,7 +91,7 @@ def revoke(
 
     from arena.cli.refusals import Refusal, refusing
 
-    with refusing(), _open(config, data_dir) as (_, store):
+    with refusing(), opened_arena(config, data_dir) as (_, store):
         if not store.experts.revoke(name):
             names = [expert.name for expert in store.experts.all()]
             close = difflib.get_close_matches(name, names, n=1)
@@ -169,7 +159,7 @@ def sample(
             arms=read_arms(arms, shown_by=shown_by),
             shown_by=shown_by,
         )
-        with _open(config, data_dir) as (_, store):
+        with opened_arena(config, data_dir) as (_, store):
             planned = plan(store, request)
             confirm(planned, yes=yes)
             freeze(store, planned)
@@ -183,7 +173,7 @@ def assignments(
     from arena.cli.experts_output import print_assignments
     from arena.cli.refusals import refusing
 
-    with refusing(), _open(config, data_dir) as (_, store):
+    with refusing(), opened_arena(config, data_dir) as (_, store):
         print_assignments(store.assignments.all(), store.assignments.shares(), as_json=as_json)
 
 
@@ -197,9 +187,7 @@ def export(
         Literal["csv", "jsonl"] | None,
         typer.Option("--format", help="How to write it; by --output's suffix, or csv."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write it to this file, whole or not.")
-    ] = None,
+    output: OutputOption = None,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
@@ -209,43 +197,9 @@ def export(
 
     with refusing():
         chosen = choose_format(form, output)
-        with _open(config, data_dir) as (_, store):
+        with opened_arena(config, data_dir) as (_, store):
             names = [one.name for one in store.assignments.all()]
             if assignment is not None and assignment not in names:
                 there = f"There are: {', '.join(names)}" if names else "There is none yet"
                 raise Refusal(f'there is no assignment named "{assignment}". {there}.')
             write_rows(store.judgements.read(assignment), chosen, output)
-
-
-@contextmanager
-def _open(config: Path | None, data_dir: Path | None) -> Iterator[tuple[Settings, Store]]:
-    """The arena's settings and its record."""
-    from arena.cli.models import DEFAULT_CONFIG
-    from arena.cli.preflight import check_data_dir
-    from arena.cli.stores import opening
-    from arena.settings import load_settings
-
-    path: Path | None = config or DEFAULT_CONFIG
-    overrides = {}
-    if data_dir is not None:
-        overrides["data_dir"] = str(data_dir.expanduser().absolute())
-        if config is None and not DEFAULT_CONFIG.is_file():
-            path = None  # an arena without settings of its own, such as the demo
-    settings = load_settings(path, overrides=overrides, runnable=False)
-    check_data_dir(settings.data_dir)
-    with opening(settings) as store:
-        yield settings, store
-
-
-def _find_address(url: str | None, settings: Settings) -> str:
-    """Where experts reach the arena, without a slash at the end."""
-    import re
-
-    from arena.cli.refusals import Refusal
-
-    if url is not None and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
-        raise Refusal(
-            f'--url "{url}" is no web address. Write for example https://arena.example.org'
-        )
-    server = settings.server
-    return (url or server.public_url or f"http://127.0.0.1:{server.port}").rstrip("/")
