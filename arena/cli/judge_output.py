@@ -31,9 +31,7 @@ _SECONDS_A_MINUTE, _SECONDS_AN_HOUR = 60, 3600
 _WORDS_QUOTED = 100
 
 
-def explain_estimate(
-    known: KnownJudge, expected: Estimate, spec: ModelSpec, concurrency: int
-) -> str:
+def explain_estimate(title: str, expected: Estimate, spec: ModelSpec, concurrency: int) -> str:
     """What is to be asked and what that may take, in a few lines."""
     done = [f"{expected.answered:,} answered already"] if expected.answered else []
     if expected.failed:
@@ -41,7 +39,7 @@ def explain_estimate(
     if expected.without_reference:
         done.append(f"{expected.without_reference:,} turns without a reference left out")
     lines = [
-        f"Judge: {known.name}",
+        f"Judge: {title}",
         f"Battles: {expected.battles:,}, questions: {expected.questions:,} "
         f"(each turn in both orders), to ask: {expected.to_ask:,}"
         + (f"; {', '.join(done)}" if done else ""),

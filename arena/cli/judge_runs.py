@@ -80,12 +80,13 @@ def carry_out(choice: Choice, *, config: Path | None, yes: bool, as_json: bool) 
         )  # fmt: skip
         expected = estimate(store, order)
         _check(expected)
-        known = store.judgings.register(judge)
-        typer.echo(explain_estimate(known, expected, spec, choice.concurrency), err=True)
-        status = 0
+        before = store.judgings.find(judge)
+        title = before.name if before is not None else f"{judge.model} ({judge.mode}), a new one"
+        typer.echo(explain_estimate(title, expected, spec, choice.concurrency), err=True)
         if expected.to_ask:
             _ask_consent(expected, yes=yes)
-            status = _work(order, expected)
+        known = store.judgings.register(judge)
+        status = _work(order, expected) if expected.to_ask else 0
         print_judge(store, known, as_json=as_json)
     return status
 

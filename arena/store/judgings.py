@@ -66,11 +66,15 @@ class Judgings:
                     _add_judge(connection, judge)
         except IntegrityError:  # another process was first
             pass
-        with self._engine.connect() as connection:
-            found = _find(connection, judges.c.voter_id == judge.voter_id)
+        found = self.find(judge)
         if found is None:
             raise LookupError(judge.voter_id)
         return found
+
+    def find(self, judge: Judge) -> KnownJudge | None:
+        """A judge with its name, `None` where it was never registered."""
+        with self._engine.connect() as connection:
+            return _find(connection, judges.c.voter_id == judge.voter_id)
 
     def judges(self) -> list[KnownJudge]:
         """All judges that were ever registered, by name."""
