@@ -178,6 +178,10 @@ def confirm(planned: Planned, *, yes: bool) -> None:
     )
     for expert in planned.experts:
         typer.echo(f"  {expert.name}: {loads[expert.voter_id]} battles")
+    if request.arms is not None:
+        dealt = Counter(task.arm for task in planned.tasks)
+        arms = ", ".join(f"{arm} {dealt[arm]}" for arm in request.arms)
+        typer.echo(f"Judgements by arm: {arms}. Only blind ones count in the agreement below.")
     rows = [
         (
             one.kind,

@@ -178,7 +178,9 @@ def test_a_study_of_arms_needs_a_judge_and_records_its_shares(record: Store) -> 
     assert "There is none yet" in refusal(*sample, "--shown-by", JUDGE)
     let_judge(record, dict.fromkeys(voted[:6], (Outcome.MODEL_A, Outcome.MODEL_A)))
     assert f"There are: {JUDGE}" in refusal(*sample, "--shown-by", "Gavel")
-    experts(*sample, "--shown-by", JUDGE, "--name", "stamp")
+    done = experts(*sample, "--shown-by", JUDGE, "--name", "stamp")
+    assert re.search(r"Judgements by arm: blind 3, shown [12], planted [12]\.", done.stdout)
+    assert re.search(r"expert and crowd\s*│ 3 ", done.stdout)
     (assignment,) = listed("assignments")
     assert assignment["plan"]["arms"] == {"blind": 0.5, "shown": 0.25, "planted": 0.25}
     assert assignment["plan"]["shown_by"] == JUDGE
