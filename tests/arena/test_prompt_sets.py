@@ -21,6 +21,7 @@ from arena.prompt_set_answers import (
     describe_conditions,
 )
 from arena.prompt_sets import PromptSet, PromptSetError, read_prompt_set
+from arena.settings import parse_settings
 from arena.shipped import find_shipped_data
 from arena.store import Store, open_store
 from arena.store.tables import battles, turns, voters
@@ -247,6 +248,9 @@ def test_a_killed_run_goes_on_and_makes_each_battle_once(
     assert server.requests == before
 
     assert asyncio.run(play(arena.out)) == "An answer to 'Twice that?'."
+    table = (arena.out / "recorded.toml").read_text(encoding="utf-8")
+    served = parse_settings(table, source=arena.out / "arena.toml", environ={}).models
+    assert [(spec.name, spec.backend) for spec in served] == [(name, "recorded") for name in MODELS]
 
 
 async def play(folder: Path) -> str:
