@@ -11,6 +11,7 @@ from arena.boards import Boards
 from arena.census import Census
 from arena.conductor import BattleLimits, Conductor
 from arena.draw_rules import read_rules
+from arena.judge_boards import JudgeBoards
 from arena.matchmaker import Matchmaker
 from arena.model_health import ModelHealth
 from arena.spending import Spending
@@ -34,6 +35,7 @@ class Arena:
     store: Store
     conductor: Conductor
     boards: Boards
+    judge_boards: JudgeBoards
     matchmaker: Matchmaker
 
 
@@ -85,11 +87,13 @@ async def _connect(
     boards = await asyncio.to_thread(
         Boards, store, census, settings=settings.leaderboard, models=names
     )
+    judge_boards = JudgeBoards(store.judge_verdicts)
     await conductor.open()
     background = [
         asyncio.create_task(work)
         for work in (
             boards.keep_fresh(),
+            judge_boards.keep_fresh(),
             standing.keep_up(),
             health.keep_probing(),
             spending.keep_counting(),
@@ -101,6 +105,7 @@ async def _connect(
             store=store,
             conductor=conductor,
             boards=boards,
+            judge_boards=judge_boards,
             matchmaker=matchmaker,
         )
     finally:

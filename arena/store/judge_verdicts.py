@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime  # noqa: TC003  a NamedTuple's fields are inspected at run time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, func, select
 
 from arena.battles import Outcome
 from arena.judging.judgements import CallKey, CallStatus, Consistency, Reading, combine_orders
@@ -120,6 +120,12 @@ class JudgeVerdicts:
             query = query.where(judges.c.name.in_(judge_names))
         with self._engine.connect() as connection:
             return [_verdict(row) for row in connection.execute(query).all()]
+
+    def count(self) -> int:
+        """How many questions were answered; it moves whenever `read` may say something new."""
+        query = select(func.count()).where(judge_calls.c.status == CallStatus.ANSWERED)
+        with self._engine.connect() as connection:
+            return connection.scalar(query) or 0
 
     def calls(self, voter_id: str) -> list[CallRecord]:
         """All questions to a judge, in the order of battles, turns and orders."""

@@ -16,6 +16,7 @@ from arena.matchmaker import TooFewModels
 from arena.published_boards import OVERALL, Choice, describe_parts
 from arena.web.layout import html_part, page_header
 from arena.web.leaderboard_choice import read_choice, render_choice, render_chosen
+from arena.web.leaderboard_judges import render_judges
 from arena.web.leaderboard_next import PAIRS_SHOWN, render_next
 from arena.web.leaderboard_plots import render_heat_maps, render_intervals
 from arena.web.leaderboard_table import (
@@ -30,6 +31,7 @@ from arena.web.leaderboard_table import (
 if TYPE_CHECKING:
     from arena.board_views import BoardView
     from arena.boards import Boards
+    from arena.judge_boards import JudgeBoards
     from arena.matchmaker import Matchmaker, Outlook
     from arena.published_boards import Board
     from arena.web.texts import Texts
@@ -47,6 +49,7 @@ def build_leaderboard_page(
     texts: Texts,
     boards: Boards,
     matchmaker: Matchmaker,
+    judge_boards: JudgeBoards,
     *,
     title: str,
     language: str,
@@ -61,6 +64,7 @@ def build_leaderboard_page(
         texts: of the language.
         boards: where the board comes from.
         matchmaker: says what it would draw next.
+        judge_boards: what AI judges make of the models.
         title: the arena's.
         language: its code, as in the page's path.
         refresh_seconds: how often an open page asks.
@@ -72,7 +76,9 @@ def build_leaderboard_page(
         if showing == shown:
             return gr.skip(), gr.skip()
         coming = render_next(_look_ahead(matchmaker), texts)
-        return render_board(view, texts, language=language, coming=coming), showing
+        judged = render_judges(judge_boards.latest(), boards.latest(), texts)
+        html = render_board(view, texts, language=language, coming=coming, judged=judged)
+        return html, showing
 
     def show_asked(request: gr.Request) -> tuple[Any, Any]:
         return show(None, read_choice(request.query_params))
@@ -108,7 +114,9 @@ def build_leaderboard_page(
     return blocks
 
 
-def render_board(view: BoardView, texts: Texts, *, language: str, coming: str = "") -> str:
+def render_board(
+    view: BoardView, texts: Texts, *, language: str, coming: str = "", judged: str = ""
+) -> str:
     """The whole page below its header as HTML.
 
     Args:
@@ -116,6 +124,7 @@ def render_board(view: BoardView, texts: Texts, *, language: str, coming: str = 
         texts: of the language.
         language: its code, as in the page's path.
         coming: HTML about the pairs that come next.
+        judged: HTML about what AI judges make of the models.
     """
     words = texts["leaderboard"]
     parts = [f"<h1>{say(words['title'])}</h1>", f'<p class="board-lead">{say(words["lead"])}</p>']
@@ -132,6 +141,7 @@ def render_board(view: BoardView, texts: Texts, *, language: str, coming: str = 
             render_intervals(view, view.board, texts),
             render_heat_maps(view.board, texts, beside=coming),
         ]
+    parts.append(judged)
     locale = say(texts["language"]["html"])
     category, at_equal_style = view.choice
     chosen = f'data-category="{say("{name}", name=category)}" data-style="{at_equal_style:d}"'

@@ -110,6 +110,7 @@ def build_app(arena: Arena) -> ASGIApp:
             texts,
             arena.boards,
             arena.matchmaker,
+            arena.judge_boards,
             title=settings.arena.title,
             language=language,
         )

@@ -20,6 +20,7 @@ import gradio as gr
 import pytest
 import uvicorn
 from board_votes import cast, cast_many, cast_with_texts, register
+from expert_steps import JUDGE, let_judge
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from hypothesis import given
@@ -29,12 +30,14 @@ import arena
 from arena.battles import Outcome
 from arena.boards import Boards
 from arena.census import Census
+from arena.judge_boards import JudgeBoards
 from arena.matchmaker import Matchmaker, Outlook, Prospect
 from arena.published_boards import OVERALL, Choice
 from arena.settings import LeaderboardSettings
 from arena.standing import Standing
 from arena.store import Store, open_store
 from arena.web.identity import VoterTokens
+from arena.web.leaderboard_judges import render_judges
 from arena.web.leaderboard_next import PAIRS_SHOWN, render_next
 from arena.web.leaderboard_page import build_leaderboard_page, leaderboard_routes, render_board
 from arena.web.leaderboard_plots import MOST_MODELS, choose_ticks
@@ -225,6 +228,30 @@ def test_the_reason_follows_from_what_is_known_of_a_pair(store: Store) -> None:
     assert words["next_known"].format(a="Amber", points="39") in told(stronger_probability=0.99)
     assert "<1%" in told()
     assert "All pairs are drawn alike" not in told()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_judges_have_boards_of_their_own_beside_that_of_people(store: Store, language: str) -> None:
+    texts = load_texts(language)
+    battles = [cast(store, "Amber", EVIL, Outcome.MODEL_A, voter_id=f"v{n}") for n in range(6)]
+    boards, judged = make_boards(store), JudgeBoards(store.judge_verdicts)
+    judged.refresh()
+    assert render_judges(judged.latest(), boards.latest(), texts) == ""
+    let_judge(store, dict.fromkeys(battles, (Outcome.MODEL_B, Outcome.MODEL_B)))
+    judged.refresh()
+    (board,) = judged.latest()
+    assert (board.judge, board.verdicts) == (JUDGE, 6)
+    page = TableParser(render_judges(judged.latest(), boards.latest(), texts))
+    assert "script" not in page.elements
+    (table,) = page.tables
+    assert JUDGE in table.caption
+    # The judge holds the opposite of what people say.
+    assert [[cell.text for cell in row][::5] for row in table.rows[1:]] == [["1", "2"], ["2", "1"]]
+    assert [row[1].text for row in table.rows[1:]] == [EVIL, "Amber"]
+    boards.refresh()
+    people = boards.latest()
+    assert people is not None
+    assert people.votes == 6  # and none of the judge's counts among them
 
 
 def test_names_and_cards_never_become_elements(store: Store) -> None:
@@ -463,6 +490,7 @@ def site(store: Store) -> Iterator[Site]:
             texts,
             boards,
             matchmaker,
+            JudgeBoards(store.judge_verdicts),
             title="Test Arena",
             language=language,
             refresh_seconds=0.5,
