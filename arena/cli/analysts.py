@@ -11,14 +11,15 @@ from arena.cli.stores import ConfigOption, DataDirOption, find_address, opened_a
 app = typer.Typer(
     help="Let analysts see who agrees with whom, battle by battle.",
     epilog="Begin with: arena analysts invite --days 30",
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-@app.callback()
-def analysts() -> None:
+@app.callback(invoke_without_command=True)
+def analysts(context: typer.Context) -> None:
     """Let analysts see who agrees with whom, battle by battle."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command(epilog="Example: arena analysts invite --days 7 --url https://arena.example.org")
