@@ -45,11 +45,11 @@ def explain_estimate(title: str, expected: Estimate, spec: ModelSpec, concurrenc
         + (f"; {', '.join(done)}" if done else ""),
     ]
     if expected.to_ask:
-        basis = (
-            f"as {expected.measured:,} earlier answers took"
-            if expected.measured
-            else "assumed, since it has answered nothing yet"
-        )
+        basis = "assumed, since it has answered nothing yet"
+        if expected.measured:
+            basis = f"as {expected.measured:,} earlier answers took"
+        elif expected.speed is not None:
+            basis = f"at {expected.speed:.0f} tokens/s, as it answered as a contender"
         lines += [
             f"Tokens: about {expected.prompt_tokens:,} in, {expected.completion_tokens:,} out",
             f"Time: about {tell_time(expected.seconds)} at {concurrency} at once ({basis})",

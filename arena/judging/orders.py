@@ -15,7 +15,7 @@ from serving.specs import ModelSpec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from arena.store import CallRecord, Store
+    from arena.store import Store
 
 # Bytes of UTF-8 in a token of today's vocabularies: four for English, and about as many for
 # other scripts, whose letters have two or three bytes.
@@ -83,6 +83,8 @@ class Estimate:
         cost: US dollars, `None` where a price is not known.
         seconds: for all of them, as many at once as may be.
         measured: earlier answers on which the last three rest; 0 means assumed.
+        speed: tokens per second on which the time rests, where the judge has answered
+            nothing yet but was measured as a contender.
     """
 
     battles: int
@@ -96,6 +98,7 @@ class Estimate:
     cost: float | None
     seconds: float
     measured: int
+    speed: float | None = None
 
 
 def describe_judge(
@@ -180,7 +183,7 @@ def estimate(store: Store, order: RunOrder) -> Estimate:
             prompt_tokens += question.prompt_tokens
         else:
             counts["answered" if status is CallStatus.ANSWERED else "failed"] += 1
-    pace = _measure_pace(store.judge_verdicts.calls(order.judge.voter_id), order.judge)
+    pace = _measure_pace(store, order.judge)
     completion_tokens = round(pace.tokens * counts["to_ask"])
     return Estimate(
         battles=len(battles),
@@ -191,6 +194,7 @@ def estimate(store: Store, order: RunOrder) -> Estimate:
         cost=price(order.spec, prompt_tokens, completion_tokens),
         seconds=pace.seconds * counts["to_ask"] / order.concurrency,
         measured=pace.answers,
+        speed=pace.speed,
         **counts,
     )
 
@@ -207,20 +211,28 @@ def price(
 
 
 class _Pace(NamedTuple):
+    """Tokens and seconds of an answer, how many were measured, and the contender's speed."""
+
     tokens: float
     seconds: float
     answers: int
+    speed: float | None
 
 
-def _measure_pace(calls: Sequence[CallRecord], judge: Judge) -> _Pace:
-    """Tokens and seconds of an answer: the mean of earlier ones, or what is assumed."""
+def _measure_pace(store: Store, judge: Judge) -> _Pace:
+    """Tokens and seconds of an answer: the mean of the judge's own, or what is assumed.
+
+    A judge that has answered nothing may be known as a contender: then how fast it wrote.
+    """
     known = [
         (call.completion_tokens, call.duration)
-        for call in calls
+        for call in store.judge_verdicts.calls(judge.voter_id)
         if call.completion_tokens is not None and call.duration is not None
     ]
     if not known:
         tokens = min(_TOKENS_ASSUMED[judge.mode], judge.sampling["max_tokens"])
-        return _Pace(tokens, tokens / _TOKENS_PER_SECOND_ASSUMED, 0)
+        speed = store.judged_battles.tokens_per_second(judge.model)
+        return _Pace(tokens, tokens / (speed or _TOKENS_PER_SECOND_ASSUMED), 0, speed)
     tokens_known, seconds_known = zip(*known, strict=True)
-    return _Pace(sum(tokens_known) / len(known), sum(seconds_known) / len(known), len(known))
+    answers = len(known)
+    return _Pace(sum(tokens_known) / answers, sum(seconds_known) / answers, answers, None)

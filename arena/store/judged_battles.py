@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, exists, or_, select
+from sqlalchemy import and_, exists, func, or_, select
 
 from arena.battles import BattleStatus, ResponseStatus, Side
 from arena.judging.judgements import AnsweredBattle, AnsweredTurn
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PROMPT_SET_POLICY = "prompt-set"
 # An IN list that every database takes.
 _BATTLES_AT_ONCE = 200
+_ANSWERS_MEASURED = 200
 
 
 class JudgedBattles:
@@ -73,6 +74,28 @@ class JudgedBattles:
             chunk = battle_ids[start : start + _BATTLES_AT_ONCE]
             found = self._read_some(chunk)
             yield from (found[battle_id] for battle_id in chunk if battle_id in found)
+
+    def tokens_per_second(self, model: str) -> float | None:
+        """How fast a contender wrote its latest answers, `None` where it has written none.
+
+        The wait for the first token counts with it.
+        """
+        wrote = or_(
+            and_(responses.c.side == Side.A, battles.c.model_a == model),
+            and_(responses.c.side == Side.B, battles.c.model_b == model),
+        )
+        latest = (
+            select(responses.c.completion_tokens, responses.c.duration)
+            .join(battles, battles.c.id == responses.c.battle_id)
+            .where(wrote, responses.c.completion_tokens > 0, responses.c.duration > 0)
+            .order_by(responses.c.id.desc())
+            .limit(_ANSWERS_MEASURED)
+            .subquery()
+        )
+        query = select(func.sum(latest.c.completion_tokens), func.sum(latest.c.duration))
+        with self._engine.connect() as connection:
+            tokens, seconds = connection.execute(query).one()
+        return tokens / seconds if tokens else None
 
     def _read_some(self, battle_ids: Sequence[str]) -> dict[str, AnsweredBattle]:
         later = responses.alias("later")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from counting_judge import record_battles, write_settings
+from sqlalchemy import update
 from typer.testing import CliRunner
 
 from arena.cli import app
@@ -15,6 +16,8 @@ from arena.judging.orders import RunOrder, describe_judge, estimate, read_sampli
 from arena.judging.prompts import JudgePrompts
 from arena.judging.reading import read_verdict
 from arena.store import Store, open_store
+from arena.store.engine import begin_write
+from arena.store.tables import responses
 from serving.protocol import Completion
 from serving.specs import ModelSpec
 
@@ -136,6 +139,25 @@ def test_an_estimate_counts_what_is_left_and_learns_from_answers(
     assert (then.answered, then.to_ask, then.measured) == (1, 23, 1)
     assert then.completion_tokens == 23 * 20
     assert then.seconds == pytest.approx(23 * 4 / 2)
+
+
+def test_a_contender_is_as_fast_a_judge(arena: tuple[Path, Store]) -> None:
+    _, store = arena
+    spec = SPEC.model_copy(update={"name": "Amber"})
+    ids = tuple(store.judged_battles.find())
+    judge = describe_judge(spec, JudgeMode.PLAIN)
+    order = RunOrder(database_url="", spec=spec, judge=judge, battle_ids=ids, concurrency=1)
+    assert estimate(store, order).speed is None
+    with begin_write(store.engine) as connection:
+        # Whoever is on side A wrote 30 tokens in 2 s; Amber is there in some battles.
+        connection.execute(
+            update(responses)
+            .where(responses.c.side == "a")
+            .values(completion_tokens=30, duration=2.0)
+        )
+    expected = estimate(store, order)
+    assert (expected.measured, expected.speed) == (0, 15)
+    assert expected.seconds == pytest.approx(24 * 80 / 15)
 
 
 def test_a_judge_is_cool_and_brief_unless_told_otherwise() -> None:
