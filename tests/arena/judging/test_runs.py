@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+# Each starts the command several times, with a process that asks.
+pytestmark = pytest.mark.slow
+
 GOOD = '{"reason": "Right.", "verdict": "A"}'
 Table = list[tuple[Any, ...]]
 
@@ -113,7 +116,6 @@ def test_the_cost_stays_below_its_limit(tmp_path: Path, judge: CountingJudge) ->
     assert 0.05 - 0.016 < summary["cost"] <= 0.05
 
 
-@pytest.mark.slow
 def test_a_run_killed_at_random_moments_asks_nothing_twice(
     tmp_path: Path, judge: CountingJudge
 ) -> None:
