@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -21,12 +22,17 @@ from serving.protocol import ModelUnreachable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+logger = logging.getLogger(__name__)
+
 _KEEPER = Path(__file__).with_name("keeper.py")
 _SECONDS_TO_STOP = 10.0
 # A small model is up within a second, a large one within minutes: look often at first.
 _SECONDS_BEFORE_A_LOOK = 0.05
 _SECONDS_BETWEEN_LOOKS = 1.0
 _LINES_QUOTED = 12
+# Before a server that has crashed is started again, longer each time that it does not come up.
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 60.0
 
 
 def find_free_port() -> int:
@@ -54,6 +60,9 @@ class ServerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._log: Path | None = None
 
+    def __str__(self) -> str:
+        return self._title
+
     @property
     def pid(self) -> int | None:
         """The id of the keeper and of the process group, `None` while nothing runs."""
@@ -76,6 +85,15 @@ class ServerProcess:
         except BaseException:
             await self._stop()
             raise
+
+    async def wait(self) -> str:
+        """Waits until it has ended by itself; the end of its log."""
+        while True:
+            if self._process is None or self._process.poll() is not None:
+                await self._stop()  # closes what was left of it
+                return self._tail()
+            # Looked at, not waited for: a thread that waits would hold up the program's end.
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
     async def aclose(self) -> None:
         """Stops it, and removes its log, since all went well."""
@@ -134,7 +152,7 @@ class ServerProcess:
 
 
 class LocalServer:
-    """A server that is started here and asked over HTTP.
+    """A server that is started here and asked over HTTP; one that crashes is started again.
 
     A subclass chooses its command and hands the process to `_bring_up`.
     """
@@ -142,6 +160,7 @@ class LocalServer:
     def __init__(self) -> None:
         self._process: ServerProcess | None = None
         self._port = 0
+        self._guard: asyncio.Task[None] | None = None
 
     @property
     def root_url(self) -> str:
@@ -165,6 +184,9 @@ class LocalServer:
 
     async def aclose(self) -> None:
         """Stops it with all of its workers; answers in progress break off."""
+        if self._guard is not None and not self._guard.done():
+            self._guard.cancel()
+            await asyncio.wait([self._guard])
         process, self._process = self._process, None
         if process is not None:
             await process.aclose()
@@ -172,3 +194,18 @@ class LocalServer:
     async def _bring_up(self, process: ServerProcess, *, patience: float) -> None:
         await process.start(health_url=f"{self.root_url}/health", patience=patience)
         self._process = process
+        self._guard = asyncio.create_task(self._keep_up(process, patience))
+
+    async def _keep_up(self, process: ServerProcess, patience: float) -> None:
+        """Starts the server again at the same address whenever it has ended by itself."""
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            logger.warning("%s has ended and is started again; %s", process, await process.wait())
+            await asyncio.sleep(pause)
+            try:
+                await process.start(health_url=f"{self.root_url}/health", patience=patience)
+            except ModelUnreachable as error:
+                logger.warning("%s", error)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            else:
+                pause = _FIRST_PAUSE_SECONDS

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import time
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -175,6 +177,37 @@ async def test_the_event_loop_runs_on_while_a_model_loads(model_file: Path) -> N
     assert max(gaps) < 0.4
     with pytest.raises(httpx.ConnectError):
         await get(server, "/health")
+
+
+async def test_a_server_that_crashes_is_started_again_at_the_same_address(
+    model_file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = LlamaCppServer(model_file, context_size=512, parallel=1)
+    await server.start()
+    try:
+        async with model_over("openai", server, retries=0) as model:
+            first = server.pid
+            assert first is not None
+            os.killpg(first, signal.SIGKILL)
+            with pytest.raises(ModelUnreachable):
+                await complete(model, STORY, Sampling(max_tokens=4))
+            answer = await until_answered(model)
+        assert answer.completion_tokens == 4
+        assert server.pid not in (None, first)
+        assert "has ended and is started again" in caplog.text
+    finally:
+        await server.aclose()
+    assert server.pid is None
+
+
+async def until_answered(model: ChatModel, *, seconds: float = 60.0) -> Completion:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return await complete(model, STORY, Sampling(max_tokens=4))
+        except ModelUnreachable:
+            assert time.monotonic() < deadline, "it never came back"
+            await asyncio.sleep(0.5)
 
 
 async def test_models_of_one_file_share_one_server(model_file: Path, tmp_path: Path) -> None:
