@@ -1,0 +1,26 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from ranking.design import FADE, ILL_KNOWN, OPEN, POLICIES
+
+PAGE = (Path(__file__).parents[2] / "docs/pairing.md").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    exec(compile(block, "docs/pairing.md", "exec"), {})  # noqa: S102 # our own page
+    first, second, probability = capsys.readouterr().out.split()
+    assert first != second
+    assert {first, second} != {"beta", "gamma"}
+    assert 0 < float(probability) < 1
+
+
+def test_the_policies_and_constants_of_the_page_are_the_codes() -> None:
+    told = re.findall(
+        r"^\| `(\w+)` \| .* \| .* \|$", PAGE.split("## What it saves")[0], re.MULTILINE
+    )
+    assert told == list(POLICIES)
+    assert (OPEN, FADE, ILL_KNOWN) == (0.5, 0.85, 2.0)
+    assert "exp(−(|Δ|/√v − ½)²/2·0.85²)" in PAGE
