@@ -97,11 +97,21 @@ const show = () => {
 };
 
 const ACTIONS = [...VOTES, "cannot-judge", "undo", "go-on"].map((id) => `#${id}`).join(", ");
-document.addEventListener("click", (event) => {
-  if (!(event.target instanceof Element) || !event.target.closest(ACTIONS)) return;
-  // After Gradio has taken the click, which it would not take from a disabled button.
-  window.setTimeout(() => hold(PATIENCE), 0);
-});
+document.addEventListener(
+  "click",
+  (event) => {
+    if (!(event.target instanceof Element) || !event.target.closest(ACTIONS)) return;
+    if (busy) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      return;
+    }
+    busy = true;
+    // After Gradio has taken the click, which it would not take from a disabled button.
+    window.setTimeout(() => hold(PATIENCE), 0);
+  },
+  true,
+);
 document.addEventListener("change", (event) => {
   if (event.target.id === "cannot-reason") enable();
 });
