@@ -242,7 +242,8 @@ def _fit(table: Floats, bounds: _Bounds, constraints: PairConstraints) -> Floats
         others = np.where(active, (total - factor * row) / np.where(active, row, 1.0), 1.0)
         goal = np.clip(1.0, least * others, most * others)
         move = np.where(active, goal / factor, 1.0)
-        length = float(np.abs(np.log(move)).max())
+        with np.errstate(divide="ignore"):  # a goal of 0: no chance is left for the model
+            length = float(np.abs(np.log(move)).max())
         if length > 0.9 * before:
             power = 0.5
         before = length

@@ -185,6 +185,20 @@ def test_the_distribution_used_is_the_closest_that_keeps_the_bounds() -> None:
             "the least shares need 2.5 of 2 (each draw shows two models): lower some",
         ),
         (
+            # Two models are left: each is in every draw.
+            {"enabled": np.array([True, True, False, False, False]), "largest": {0: 0.6}},
+            "the largest shares leave room for 1.6 of 2",
+        ),
+        (
+            # Every pair that is left has Amber in it.
+            {
+                "enabled": np.array([True, True, True, False, False]),
+                "apart": frozenset({(1, 2)}),
+                "largest": {0: 0.5},
+            },
+            "the largest share 0.5 of Amber cannot be kept beside the other constraints: raise it",
+        ),
+        (
             # Birch may meet Amber only, and Amber is rarely drawn.
             {
                 "apart": frozenset({(1, 2), (1, 3), (1, 4)}),
