@@ -112,8 +112,8 @@ def constrain(distribution: PairDistribution, constraints: PairConstraints) -> P
         their bounds to 1e-9.
 
     Raises:
-        ValueError: no distribution keeps all bounds; the message names the value that stands
-            in the way, and what to change.
+        ValueError: no distribution keeps all bounds, or they leave hardly any room; the
+            message names the value that stands in the way, and what to change.
     """
     models = len(constraints.names)
     first, second, flat = pair_indices(models)
