@@ -1,4 +1,4 @@
-"""The tables of an agreement report, as a person reads them."""
+"""The tables of an agreement report, as a person reads them: on a terminal, a page, in a file."""
 
 from __future__ import annotations
 
