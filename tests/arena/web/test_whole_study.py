@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from serving_arena import serving
 from arena.agreements import collect_verdicts
 from arena.battles import Outcome
 from arena.experts import ExpertKeys
+from arena.judging.judgements import Consistency
 from arena.web.texts import load_texts
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from visitors import Visitor
 
     from arena.agreements import Verdicts
+
+    Command = subprocess.Popen[str]
 
 pytestmark = [pytest.mark.browser, pytest.mark.model, pytest.mark.slow]
 
@@ -79,14 +82,23 @@ def study(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield served
 
 
-def call(arena: RunningArena, *arguments: str, config: str = "arena.toml") -> str:
-    """What a command prints."""
-    done = subprocess.run(
+def start(arena: RunningArena, *arguments: str, config: str = "arena.toml") -> Command:
+    return subprocess.Popen(
         [str(ARENA), *arguments, "--config", str(arena.data_dir / config)],
-        check=False, capture_output=True, text=True, timeout=240,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+
+
+def finish(command: Command) -> str:
+    """What a command printed, once it has ended well."""
+    said, errors = command.communicate(timeout=240)
+    assert command.returncode == 0, errors
+    return said
+
+
+def call(arena: RunningArena, *arguments: str) -> str:
+    with start(arena, *arguments) as command:
+        return finish(command)
 
 
 def shoot(page: Page, name: str, *, whole: bool = False) -> None:
@@ -102,15 +114,9 @@ def test_from_the_crowds_votes_to_the_report(study: RunningArena, visit: Visit) 
         study, "experts", "sample", "--battles", "4", "--experts", "2", "--name", STUDY, "--yes"
     )
     assert f"{STUDY}: 4 of 4 battles that qualify, 2 of 2 experts on each." in said
-    judged = json.loads(
-        call(
-            study, "judge", "run", "--judge", JUDGE, "--assignment", STUDY, "--max-tokens", "96",
-            "--yes", "--json", config="judge.toml",
-        )
-    )  # fmt: skip
-    assert (judged["summary"]["answered"], judged["summary"]["failed"]) == (8, 0)
-
-    let_experts_judge(study, visit, links)
+    asked = ("judge", "run", "--judge", JUDGE, "--assignment", STUDY, "--max-tokens", "64")
+    with start(study, *asked, "--yes", "--json", config="judge.toml") as judging:
+        let_experts_judge(study, visit, links, meanwhile=judging)
     check_refusals(study, visit, links["Ada L."])
 
     verdicts = read_verdicts(study)
@@ -146,21 +152,26 @@ def invite_by_command(arena: RunningArena, name: str) -> str:
     return said.removeprefix(arena.address)
 
 
-def let_experts_judge(arena: RunningArena, visit: Visit, links: dict[str, str]) -> None:
-    """Both judge all battles, one at a desk and one on a phone; neither is told anything."""
+def let_experts_judge(
+    arena: RunningArena, visit: Visit, links: dict[str, str], *, meanwhile: Command
+) -> None:
+    """Both judge all battles, one at a desk and one on a phone, while a model judges them too."""
     with recording(arena.address) as ada_sees, recording(arena.address) as ben_sees:
         ada = enter(arena, visit, ada_sees, links["Ada L."], phone=False)
         ben = enter(arena, visit, ben_sees, links["Ben M."], phone=True)
         judge(ada, done=0, buttons=(3, 1), comment=COMMENTS["Ada L."])
         judge(ben, done=0, buttons=(1, 1, 2, 4), comment=COMMENTS["Ben M."])
         judge(ada, done=2, buttons=(1, 2), comment="")
+        summary = json.loads(finish(meanwhile))["summary"]
+        assert (summary["answered"], summary["failed"]) == (8, 0)
         for tab, size in ((ada, 1280), (ben, 390)):
+            tab.page.reload()  # once there is nothing left that nobody has said
             tab.expect_end()
             expect(tab.page.locator("h1")).to_have_text("Thank you!")
             expect(tab.undo).to_be_visible()
             shoot(tab.page, f"{size}-2-end")
-        check_bytes(arena, ada_sees, of="Ada L.", others="Ben M.")
-        check_bytes(arena, ben_sees, of="Ben M.", others="Ada L.")
+        check_bytes(arena, ada_sees, others="Ben M.")
+        check_bytes(arena, ben_sees, others="Ada L.")
         for tab in (ada, ben):
             tab.page.close()
 
@@ -191,8 +202,8 @@ def judge(tab: ExpertTab, *, done: int, buttons: tuple[int, ...], comment: str) 
             tab.expect_done(number + 1, 4)
 
 
-def check_bytes(arena: RunningArena, recorder: ByteRecorder, *, of: str, others: str) -> None:
-    """No model, vote or verdict of anybody else was sent; what an expert saw and wrote was."""
+def check_bytes(arena: RunningArena, recorder: ByteRecorder, *, others: str) -> None:
+    """No model, vote or verdict of anybody else was sent; the search finds what was."""
     crowd = {str(voter) for (voter,) in arena.rows("SELECT voter_id FROM votes")}
     assert len(crowd) == 2
     battles = {str(battle) for (battle,) in arena.rows("SELECT id FROM battles")}
@@ -200,8 +211,8 @@ def check_bytes(arena: RunningArena, recorder: ByteRecorder, *, of: str, others:
     hidden |= set(Outcome) - {Outcome.TIE}  # a tie is also what a button says
     received = recorder.received
     assert find_words(hidden, received) == set()
-    prompts = {prompt for own in PROMPTS for prompt in own}
-    assert find_words(prompts, received) == prompts, of
+    sent = set(chain(*PROMPTS))
+    assert find_words(sent, received) == sent
 
 
 def check_refusals(arena: RunningArena, visit: Visit, link: str) -> None:
@@ -242,6 +253,7 @@ def count_pairs(verdicts: list[Verdicts], first: str, second: str) -> tuple[int,
         said = [
             (one.kind, Outcome.TIE if one.verdict is Outcome.BOTH_BAD else one.verdict)
             for one in battle.said
+            if one.note != Consistency.UNPARSABLE
         ]
         own = [verdict for kind, verdict in said if kind == first]
         other = [verdict for kind, verdict in said if kind == second]
