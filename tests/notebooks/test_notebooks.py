@@ -15,6 +15,7 @@ NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 LEADERBOARD = NOTEBOOKS / "01_leaderboard.ipynb"
 PAIRING = NOTEBOOKS / "02_pairing.ipynb"
+AGREEMENT = NOTEBOOKS / "03_agreement.ipynb"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
@@ -96,3 +97,24 @@ async def test_the_pairing_notebook_runs_and_finds_a_saving(tmp_path: Path) -> N
     assert plain is not None
     assert float(plain[1]) > 2 * float(plain[2])
     assert count_pictures(notebook) == 2
+
+
+@pytest.mark.slow
+async def test_the_agreement_notebook_runs_and_finds_the_truth() -> None:
+    notebook = await run(AGREEMENT, NOTEBOOKS)
+    text = printed(notebook)
+    held = [int(number) for number in re.findall(r"(\d+) of (?:8|10) intervals hold", text)]
+    assert len(held) == 2
+    assert held[0] >= 7
+    assert held[1] >= 8
+    assert "240 votes by 80 volunteers on 6 models" in text
+    assert "480 answers of simulated (plain)" in text
+    planted = re.search(r"(\d+) points more often than by themselves \((\d+) to", text)
+    assert planted is not None
+    assert int(planted[2]) > 0  # a quarter of the experts follow
+    assert count_pictures(notebook) == 4
+    if "public votes (1,751)" in text:
+        for figure in ("64.7%", "82.8%", "66.8%", "85.8%"):
+            assert figure in text
+    else:
+        assert "The public votes are not here." in text
