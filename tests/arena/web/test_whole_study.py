@@ -160,8 +160,8 @@ def let_experts_judge(
         ada = enter(arena, visit, ada_sees, links["Ada L."], phone=False)
         ben = enter(arena, visit, ben_sees, links["Ben M."], phone=True)
         judge(ada, done=0, buttons=(3, 1), comment=COMMENTS["Ada L."])
-        judge(ben, done=0, buttons=(1, 1, 2, 4), comment=COMMENTS["Ben M."])
-        judge(ada, done=2, buttons=(1, 2), comment="")
+        judge(ben, done=0, buttons=(4, 1, 2, 1), comment=COMMENTS["Ben M."])
+        judge(ada, done=2, buttons=(3, 2), comment="")
         summary = json.loads(finish(meanwhile))["summary"]
         assert (summary["answered"], summary["failed"]) == (8, 0)
         for tab, size in ((ada, 1280), (ben, 390)):
@@ -191,15 +191,17 @@ def enter(
 
 
 def judge(tab: ExpertTab, *, done: int, buttons: tuple[int, ...], comment: str) -> None:
-    """A verdict after the other, the comment with the first."""
+    """A verdict after the other, the comment with the first, which is never the crowd's."""
     for number, button in enumerate(buttons, done):
         tab.expect_done(number, 4)
         if number == done:
             tab.reason("clarity").check()
             tab.comment.fill(comment)
         tab.vote(button).click()
-        if number < 3:
-            tab.expect_done(number + 1, 4)
+    if done + len(buttons) == 4:
+        tab.expect_end()
+    else:
+        tab.expect_done(done + len(buttons), 4)
 
 
 def check_bytes(arena: RunningArena, recorder: ByteRecorder, *, others: str) -> None:
@@ -281,7 +283,10 @@ def check_report(arena: RunningArena, verdicts: list[Verdicts]) -> None:
     table = call(arena, *options)
     assert re.search(r"│ crowd +│ expert +│ +8 │ +\d+\.\d% \(", table)
     assert re.search(r"│ expert +│ expert +│ +4 │", table)
-    assert re.search(rf"│ {JUDGE} \(plain\) +│ +\d │", table)
+    for first, second in (("crowd", "judge"), ("expert", "judge")):
+        pairs, _ = count_pairs(verdicts, first, second)
+        assert re.search(rf"│ {first} +│ {second} +│ +{pairs} │", table)
+    assert re.search(rf"│ {JUDGE} \(plain\) +│ +4 │", table)
 
 
 def check_page(arena: RunningArena, visit: Visit, verdicts: list[Verdicts]) -> None:
