@@ -58,14 +58,16 @@ class Said:
         kind: `crowd`, `expert` or `judge`.
         judge: voter id of a crowd voter, name of an expert or of a judge.
         verdict: in the battle's own orientation; a judge's two orders taken together.
-        note: an expert's comment, or how a judge's two orders disagreed.
+        comment: of an expert.
+        consistency: of a judge's two orders, `None` for people.
         arm: of an expert's task, `None` for others.
     """
 
     kind: str
     judge: str
     verdict: Outcome
-    note: str = ""
+    comment: str = ""
+    consistency: Consistency | None = None
     arm: str | None = None
 
 
@@ -90,9 +92,14 @@ class Verdicts:
     def differ(self, first: str, second: str) -> bool:
         """Whether somebody of one kind and somebody else of the other said different things.
 
-        Both bad counts as a tie, and judgements made after seeing a verdict do not count.
+        Both bad counts as a tie. As in the report, judgements made after seeing a verdict do
+        not count, and neither do a judge's that could not be read.
         """
-        blind = [one for one in self.said if one.arm in (None, Arm.BLIND)]
+        blind = [
+            one
+            for one in self.said
+            if one.arm in (None, Arm.BLIND) and one.consistency is not Consistency.UNPARSABLE
+        ]
         return any(
             _collapse(one.verdict) != _collapse(other.verdict)
             for one in blind
@@ -187,7 +194,7 @@ def _say(lines: Sequence[JudgementRow]) -> Iterator[Said]:
         own = list(group)
         if kind != VoterKind.JUDGE:
             yield from (
-                Said(kind=kind, judge=judge, verdict=Outcome(row.winner), note=row.comment,
+                Said(kind=kind, judge=judge, verdict=Outcome(row.winner), comment=row.comment,
                      arm=row.arm)
                 for row in own
             )  # fmt: skip
@@ -195,8 +202,7 @@ def _say(lines: Sequence[JudgementRow]) -> Iterator[Said]:
         orders = {row.swapped: _read(row) for row in own}
         if len(orders) == 2:
             verdict, consistency = combine_orders(orders[False], orders[True])
-            note = "" if consistency is Consistency.CONSISTENT else str(consistency)
-            yield Said(kind=kind, judge=judge, verdict=verdict, note=note)
+            yield Said(kind=kind, judge=judge, verdict=verdict, consistency=consistency)
 
 
 def _read(row: JudgementRow) -> Outcome | None:

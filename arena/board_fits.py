@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from arena.published_boards import Part, StyleParts
 from arena.styles import FEATURES
 from ranking import Comparisons, Leaderboard, RankingError, compute_leaderboard
-from ranking.bradley_terry import DEFAULT_PRIOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +42,8 @@ class BoardFits:
             "interval": "bootstrap",
             "replicates": self._settings.replicates,
             "level": self._settings.level,
-            "prior": DEFAULT_PRIOR,
+            # Adaptive draws need it: see docs/pairing.md.
+            "prior": "fitted",
             "both_bad": "tie",
             "seed": SEED,
         }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ranking.bootstrap import Progress
     from ranking.bradley_terry import BothBad
     from ranking.intervals import BootstrapKind
+    from ranking.leaderboard import Prior
     from ranking.weights import Weighting
 
 Period = Literal["day", "week", "month", "year"]
@@ -40,7 +41,7 @@ class BoardOptions(TypedDict, total=False):
     covariates: bool
     weights: Weighting
     level: float
-    prior: float | None
+    prior: Prior
     both_bad: BothBad
     seed: int
     anchor: tuple[str, float] | None

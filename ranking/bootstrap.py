@@ -185,7 +185,7 @@ def _resample_wins(
             flat[row] = np.bincount(forward, weights=count * credit, minlength=size * size)
             flat[row] += np.bincount(backward, weights=count * debit, minlength=size * size)
         wins = flat.reshape(draws, size, size)
-        strengths = solver.solve(wins)
+        strengths = solver.solve(wins, solver.draw_centres(draws, rng))
         errors = solver.find_errors(strengths, wins) if resampling.errors else None
         return Replicates(strengths, errors)
 

@@ -164,29 +164,40 @@ def fit_bradley_terry(
 
 
 def maximise(
-    pairs: PairCounts, *, precision: float, start: Floats | None = None
+    pairs: PairCounts,
+    *,
+    precision: float,
+    start: Floats | None = None,
+    pull: Floats | None = None,
 ) -> tuple[Floats, int]:
     """Newton's method with step halving; return the centred strengths and the steps.
+
+    Args:
+        pairs: The games.
+        precision: Of the prior, 0 for none.
+        start: Where to start, shape (models,).
+        pull: Precision times the prior's centre, summing to 0, shape (models,); 0 by default.
 
     Raises:
         NotConverged: After 100 steps the tolerance is not reached.
     """
     size = len(pairs.games)
     xi = np.zeros(size) if start is None else start - start.mean()
-    value = _objective(xi, pairs, precision)
+    pull = np.zeros(size) if pull is None else pull
+    value = _objective(xi, pairs, precision, pull)
     length = np.inf
     for step_number in range(1, _MOST_STEPS + 1):
         p = win_probabilities(xi)
         # Not wins − games·p: where p is within rounding of 1, only pᵀ still tells how far.
         surplus = pairs.wins * p.T
-        gradient = surplus.sum(axis=1) - surplus.sum(axis=0) - precision * xi
+        gradient = surplus.sum(axis=1) - surplus.sum(axis=0) - precision * xi + pull
         step = solve_centred(hessian(pairs.games, p, precision), gradient, precision=precision)
         length, before = float(np.abs(step).max()), length
         if is_converged(length, before, gradient, pairs.total):
             return xi + step, step_number
         # A rise lost in rounding near the maximum is no reason to halve a Newton step.
         slack = 1e-12 * abs(value)
-        while (trial := _objective(xi + step, pairs, precision)) < value - slack:
+        while (trial := _objective(xi + step, pairs, precision, pull)) < value - slack:
             step = step / 2
         xi, value = xi + step, trial
     raise NotConverged(f"no convergence after {_MOST_STEPS} Newton steps")
@@ -240,8 +251,8 @@ def log_likelihood(strengths: Floats, pairs: PairCounts) -> float:
     return float(-(pairs.wins * np.logaddexp(0.0, -difference)).sum())
 
 
-def _objective(xi: Floats, pairs: PairCounts, precision: float) -> float:
-    return log_likelihood(xi, pairs) - 0.5 * precision * float(xi @ xi)
+def _objective(xi: Floats, pairs: PairCounts, precision: float, pull: Floats) -> float:
+    return log_likelihood(xi, pairs) - 0.5 * precision * float(xi @ xi) + float(pull @ xi)
 
 
 def _explain_no_maximum(models: tuple[str, ...], components: Components) -> str:

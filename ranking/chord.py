@@ -40,11 +40,33 @@ class ChordSolver:
     inverse: Floats
     prior: float | None
 
-    def solve(self, wins: Floats) -> Floats:
-        """Strengths for wins of shape (draws, models, models)."""
+    def draw_centres(self, draws: int, rng: np.random.Generator) -> Floats:
+        """Centres of the prior, drawn from it, centred, shape (draws, models).
+
+        The prior is information like votes are, and is resampled with them. Kept at 0 it
+        would count as known without error, and the intervals of what it shrinks would be
+        too short.
+        """
+        shape = (draws, len(self.strengths))
+        if self.prior is None:
+            return np.zeros(shape)
+        centres = rng.normal(0.0, self.prior, shape)
+        return np.asarray(centres - centres.mean(axis=1, keepdims=True))
+
+    def solve(self, wins: Floats, centres: Floats | None = None) -> Floats:
+        """Strengths for wins of shape (draws, models, models).
+
+        Args:
+            wins: Of the row over the column.
+            centres: Of each draw's prior, shape (draws, models); 0 by default.
+        """
         size = len(self.strengths)
         batch = max(1, _BATCH_ELEMENTS // size**2)
-        parts = [self._solve(wins[i : i + batch]) for i in range(0, len(wins), batch)]
+        pull = check_prior(self.prior) * (np.zeros(wins.shape[:2]) if centres is None else centres)
+        parts = [
+            self._solve(wins[i : i + batch], pull[i : i + batch])
+            for i in range(0, len(wins), batch)
+        ]
         return np.concatenate(parts)
 
     def find_errors(self, strengths: Floats, wins: Floats) -> Floats:
@@ -74,9 +96,9 @@ class ChordSolver:
         lift = curve.sum(axis=(1, 2)) / size**2
         return matrix + lift[:, None, None], lift * size
 
-    def _solve(self, wins: Floats) -> Floats:
+    def _solve(self, wins: Floats, pull: Floats) -> Floats:
         games = wins + wins.transpose(0, 2, 1)
-        won = wins.sum(axis=2)
+        won = wins.sum(axis=2) + pull
         precision = check_prior(self.prior)
         xi = np.repeat(self.strengths[None, :], len(wins), axis=0)
         shared = np.empty_like(games)
@@ -99,10 +121,10 @@ class ChordSolver:
         if left.size:
             close = (length[left] < _CLOSE)[:, None]
             start = np.where(close, xi[left], self.strengths)
-            xi[left] = self._solve_newton(games[left], wins[left], start)
+            xi[left] = self._solve_newton(games[left], wins[left], pull[left], start)
         return xi
 
-    def _solve_newton(self, games: Floats, wins: Floats, start: Floats) -> Floats:
+    def _solve_newton(self, games: Floats, wins: Floats, pull: Floats, start: Floats) -> Floats:
         """Newton's method with each draw's own Hessian, steps of at most 1."""
         self._check_maxima(wins)
         precision = check_prior(self.prior)
@@ -111,7 +133,7 @@ class ChordSolver:
         for _ in range(_NEWTON_STEPS):
             p = win_probabilities(xi)
             surplus = wins * p.transpose(0, 2, 1)
-            gradient = surplus.sum(axis=2) - surplus.sum(axis=1) - precision * xi
+            gradient = surplus.sum(axis=2) - surplus.sum(axis=1) - precision * xi + pull
             matrix, _ = self._curve(games, p)
             step = np.linalg.solve(matrix, gradient[..., None])[..., 0]
             length = np.abs(step).max(axis=1)
@@ -120,7 +142,7 @@ class ChordSolver:
                 break
         for row in np.flatnonzero(~(length <= _CHORD_TOLERANCE)):
             pairs = PairCounts(games[row], wins[row])
-            xi[row] = maximise(pairs, precision=precision, start=self.strengths)[0]
+            xi[row] = maximise(pairs, precision=precision, start=self.strengths, pull=pull[row])[0]
         return xi
 
     def _check_maxima(self, wins: Floats) -> None:

@@ -19,6 +19,7 @@ from ranking.intervals import (
     sandwich_intervals,
 )
 from ranking.paired import PairedFit, fit_paired
+from ranking.prior import estimate_prior
 from ranking.rows import Rows
 from ranking.tables import (
     POINTS_PER_LOG_ODDS,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 IntervalKind = Literal["bootstrap", "sandwich"]
 StrengthModel = Literal["bradley-terry", "davidson", "rao-kupper"]
+Prior = float | Literal["fitted"] | None
 
 _TIE_MODELS: dict[str, TieModel] = {
     "bradley-terry": "half",
@@ -139,7 +141,7 @@ class Settings:
     covariates: bool
     weights: Weighting
     level: float
-    prior: float | None
+    prior: Prior
     both_bad: BothBad
     seed: int
     anchor: tuple[str, float] | None
@@ -183,7 +185,7 @@ def compute_leaderboard(
     covariates: bool = False,
     weights: Weighting = "given",
     level: float = 0.95,
-    prior: float | None = DEFAULT_PRIOR,
+    prior: Prior = DEFAULT_PRIOR,
     both_bad: BothBad = "tie",
     seed: int = 0,
     anchor: tuple[str, float] | None = None,
@@ -203,7 +205,8 @@ def compute_leaderboard(
         weights: "given" (those of the votes, if any), "uniform", or "design" (inverse draw
             probability: strengths as if every pair had been drawn alike).
         level: Confidence level of every interval.
-        prior: Standard deviation of the Gaussian prior (log-odds); None for none.
+        prior: Standard deviation of the Gaussian prior (log-odds); "fitted" for one as wide as
+            the strengths are (`estimate_prior`); None for none.
         both_bad: "tie" counts both-bad votes as ties; "keep" makes them an outcome of its own,
             counted but without a say in the strengths; "drop" takes them for not cast.
         seed: The same seed gives the same board.
@@ -231,13 +234,15 @@ def compute_leaderboard(
         votes = apply_weighting(votes, weights)
         counts = votes.count()
         noted |= _describe_voters(votes, cluster=cluster)
+    width = _find_prior(prior, counts, both_bad)
+    settings = replace(settings, prior=width)
     weighted = not isinstance(votes, Comparisons) and votes.weight is not None
     if model == "bradley-terry" and not (cluster or covariates or weighted):
-        fit = fit_bradley_terry(counts, prior=prior, both_bad=both_bad)
+        fit = fit_bradley_terry(counts, prior=width, both_bad=both_bad)
         spread = _spread_counts(counts, fit, settings, threads=threads, progress=progress)
         return _assemble(counts, fit, spread, settings, noted=noted)
     rows = _make_rows(votes, settings)
-    paired = fit_paired(rows, tie_model=_TIE_MODELS[model], prior=prior)
+    paired = fit_paired(rows, tie_model=_TIE_MODELS[model], prior=width)
     both = paired_intervals(
         paired, replicates=replicates if settings.resampled else None, level=level,
         kind=bootstrap, seed=seed, threads=threads, progress=progress,
@@ -246,6 +251,14 @@ def compute_leaderboard(
     return _assemble(
         counts, paired, both.strengths, settings, noted=noted, coefficients=coefficients
     )
+
+
+def _find_prior(prior: Prior, counts: Comparisons, both_bad: BothBad) -> float | None:
+    if isinstance(prior, str):
+        if prior != "fitted":
+            raise RankingError(f"prior must be a number, 'fitted' or None, not {prior!r}")
+        return estimate_prior(fit_bradley_terry(counts, both_bad=both_bad))
+    return prior
 
 
 def _drop_both_bad(votes: Comparisons | Votes) -> tuple[Comparisons | Votes, int]:

@@ -64,7 +64,12 @@ WeightsOption = Annotated[
     ),
 ]
 PriorOption = Annotated[
-    str, typer.Option(metavar="none|SD", help="Standard deviation of each strength, log-odds.")
+    str,
+    typer.Option(
+        metavar="none|SD|fitted",
+        help="Standard deviation of each strength, log-odds; fitted is that of the strengths "
+        "themselves, as the leaderboard page has it.",
+    ),
 ]
 ColumnOption = Annotated[
     list[str] | None,

@@ -13,6 +13,8 @@ from ranking.readers import ROLES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ranking.leaderboard import Prior
+
 __all__ = [
     "check_anchor",
     "check_folder",
@@ -53,21 +55,23 @@ def check_level(level: float) -> float:
     return level
 
 
-def read_prior(text: str) -> float | None:
-    """A standard deviation in log-odds, `None` for none.
+def read_prior(text: str) -> Prior:
+    """A standard deviation in log-odds, "fitted" for that of the strengths, `None` for none.
 
     Raises:
         Refusal: it is no positive number.
     """
     if text.lower() == "none":
         return None
+    if text.lower() == "fitted":
+        return "fitted"
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
         raise Refusal(
-            f'--prior "{text}" is no standard deviation > 0. Write for example 3 or none.'
+            f'--prior "{text}" is no standard deviation > 0. Write for example 3, fitted or none.'
         )
     return value
 

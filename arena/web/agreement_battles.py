@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from arena.battles import Outcome
+from arena.judging.judgements import Consistency
 from arena.web.leaderboard_table import say
 
 if TYPE_CHECKING:
@@ -81,11 +82,17 @@ def _said(one: Said, verdicts: Verdicts, texts: Texts) -> str:
         Outcome.TIE: say(words["tie"]),
         Outcome.BOTH_BAD: say(words["both_bad"]),
     }[one.verdict]
-    notes = [one.note] if one.note else []
+    notes = []
+    if one.consistency is not None and one.consistency is not Consistency.CONSISTENT:
+        how = one.consistency.replace("-", "_")
+        notes.append(words[f"order_{how}"])
     if one.arm not in (None, "blind"):
         notes.append(words["arm"].format(arm=one.arm))
-    note = f" <q>{escape('; '.join(notes))}</q>" if notes else ""
-    return f"<li><b>{escape(who)}</b>: {verdict}{note}</li>"
+    if one.consistency is Consistency.UNPARSABLE:
+        verdict = say(words["unread"])
+    note = f" ({escape('; '.join(notes))})" if notes else ""
+    comment = f" <q>{escape(one.comment)}</q>" if one.comment else ""
+    return f"<li><b>{escape(who)}</b>: {verdict}{note}{comment}</li>"
 
 
 def _turn(turn: AnsweredTurn, verdicts: Verdicts) -> str:

@@ -32,7 +32,12 @@ def render_matrix(view: AgreementView, texts: Texts) -> str:
     rows = ""
     for first in kinds:
         cells = "".join(
-            _cell(found.get((first, second)) or found.get((second, first)), view, texts)
+            _cell(
+                found.get((first, second)) or found.get((second, first)),
+                view,
+                texts,
+                missing="none_within" if first == second else "none",
+            )
             for second in kinds
         )
         rows += f'<tr><th scope="row">{_name(first, texts)}</th>{cells}</tr>'
@@ -73,10 +78,10 @@ def render_sections(report: AgreementReport, texts: Texts) -> str:
     return f"<section><h2>{title}</h2>{''.join(map(_section, list_sections(report)))}</section>"
 
 
-def _cell(found: Agreement | None, view: AgreementView, texts: Texts) -> str:
+def _cell(found: Agreement | None, view: AgreementView, texts: Texts, *, missing: str) -> str:
     words = texts["agreement"]
     if found is None or found.with_ties.value is None:
-        return f'<td class="agreement-none">{say(words["none"])}</td>'
+        return f'<td class="agreement-none">{say(words[missing])}</td>'
     query = {"first": found.first, "second": found.second}
     if view.assignment is not None:
         query["study"] = view.assignment

@@ -51,11 +51,14 @@ def page_header(texts: Texts, *, title: str, language: str, active: str) -> str:
     links = "".join(
         f'<a href="/{language}/{paths[page]}"{_current(page == active)}>{escape(site[page])}</a>'
         for page in ("arena", "leaderboard")
+        # Experts judge blind: no way from here to the names and what others think of them.
+        if active != "expert"
     )
+    home = f"/{language}/{paths['expert'] if active == 'expert' else ''}"
     return (
         f'<a class="skip-link" href="#{_CONTENT[active]}">{escape(site["skip"])}</a>'
         '<header class="site-header">'
-        f'<a class="site-title" href="/{language}/">{_mark()}<span>{escape(title)}</span></a>'
+        f'<a class="site-title" href="{home}">{_mark()}<span>{escape(title)}</span></a>'
         f'<nav aria-label="{escape(site["nav"])}">{links}</nav>'
         '<div class="site-tools">'
         f'<a id="language-switch" href="/{other}/{paths[active]}" hreflang="{other}"'

@@ -121,7 +121,7 @@ def assign(
 
 
 def let_judge(
-    store: Store, verdicts: Mapping[str, tuple[Outcome, Outcome]], *, turn: int = 0
+    store: Store, verdicts: Mapping[str, tuple[Outcome | None, Outcome | None]], *, turn: int = 0
 ) -> None:
     """What a judge said of each battle, in order and with the sides exchanged."""
     now = datetime.now(UTC)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from expert_steps import JUDGE, answer_battle, assign, invite, let_judge, vote_on_battles
 
-from arena.agreements import NothingToCompare, gather_judgements
+from arena.agreements import NothingToCompare, collect_verdicts, gather_judgements
 from arena.battles import Outcome
 from arena.experts import Answer
 from ranking import agreement_report
@@ -105,3 +105,20 @@ def test_the_crowd_alone_is_nothing_to_compare(store: Store) -> None:
     assert store.judgements.read() == []
     with pytest.raises(NothingToCompare, match="arena experts sample"):
         gather_judgements(store.judgements.read())
+
+
+def test_kinds_differ_where_the_report_says_so(store: Store) -> None:
+    battles = vote_on_battles(store, [A, B, TIE, BAD])
+    assign(store, [invite(store, "Ada")], battles=4)
+    # Agrees, is biased, cannot be read, and takes both bad for a tie.
+    let_judge(
+        store,
+        {battles[0]: (A, A), battles[1]: (A, B), battles[2]: (A, None), battles[3]: (TIE, TIE)},
+    )
+    rows = store.judgements.read()
+    verdicts = {one.battle_id: one for one in collect_verdicts(rows)}
+    differing = [battle for battle in battles if verdicts[battle].differ("crowd", "judge")]
+    assert differing == [battles[1]]
+    report = agreement_report(gather_judgements(rows), replicates=20, min_pairs=1)
+    found = report.agreement("crowd", "judge")
+    assert found.pairs - round((found.with_ties.value or 0) * found.pairs) == len(differing)

@@ -480,7 +480,7 @@ def test_a_file_that_cannot_be_ranked_is_one_message(
     [
         (["--level", "95"], "--level 95 is not between 0 and 1. Write for example 0.95."),
         (["--prior", "wide"],
-         '--prior "wide" is no standard deviation > 0. Write for example 3 or none.'),
+         '--prior "wide" is no standard deviation > 0. Write for example 3, fitted or none.'),
         (["--prior", "0"], '--prior "0" is no standard deviation > 0. Write for example 3'),
         (["--anchor", "=1000"], '--anchor "=1000" is not NAME=SCORE.'),
         (["--anchor", "Amber=nan"], '--anchor "Amber=nan" is not NAME=SCORE.'),

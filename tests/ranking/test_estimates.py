@@ -238,12 +238,13 @@ def test_pivot_intervals_are_quantiles_of_studentised_replicates(arena: Votes) -
     fit = fit_bradley_terry(counts)
     solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
     rows = fold_sides(Rows.from_comparisons(counts))
-    stream = np.random.SeedSequence(5).spawn(1)[0]
-    drawn = MultinomialSampler(rows.count.astype(np.int64)).draw(30, np.random.default_rng(stream))
+    random = np.random.default_rng(np.random.SeedSequence(5).spawn(1)[0])
+    drawn = MultinomialSampler(rows.count.astype(np.int64)).draw(30, random)
+    centres = solver.draw_centres(30, random)
     deviations = []
-    for count in drawn:
+    for count, centre in zip(drawn, centres, strict=True):
         wins = replace(rows, count=count.astype(float)).wins()
-        own = solver.solve(wins[None])[0]
+        own = solver.solve(wins[None], centre[None])[0]
         curve = hessian(wins + wins.T, win_probabilities(own), fit.precision)
         error = np.sqrt(np.diag(invert_centred(curve, precision=fit.precision)))
         deviations.append((own - fit.strengths) / error)

@@ -112,7 +112,7 @@ def test_the_matrix_says_who_agrees_with_whom(
     assert "<b>0% (" in page  # expert and judge
     assert words["pairs"].format(pairs="16") in page
     assert page.count(words["see"]) == 6  # three pairs of kinds, on both sides of the diagonal
-    assert words["none"] in page
+    assert words["none_within"] in page
     assert JUDGE in page
     assert "16 judgements" in page or "48 judgements" in page
 
@@ -132,7 +132,8 @@ def test_the_battles_where_they_differ_are_shown_with_all_that_was_said(
     assert "First answer, 0." not in differing
     assert "Amber is better" in differing
     assert "Birch is better" in differing
-    assert "first-biased" in differing  # what the judge did on the third
+    # What the judge did on the third.
+    assert load_texts("en")["agreement"]["order_first_biased"] in differing
     assert "It is right." in differing
     assert EVIL not in page
     assert "&lt;script&gt;" in differing
