@@ -59,6 +59,7 @@ class Said:
         judge: voter id of a crowd voter, name of an expert or of a judge.
         verdict: in the battle's own orientation; a judge's two orders taken together.
         comment: of an expert.
+        reasons: of an expert, as `arena.experts.Reason` names them.
         consistency: of a judge's two orders, `None` for people.
         arm: of an expert's task, `None` for others.
     """
@@ -67,6 +68,7 @@ class Said:
     judge: str
     verdict: Outcome
     comment: str = ""
+    reasons: tuple[str, ...] = ()
     consistency: Consistency | None = None
     arm: str | None = None
 
@@ -194,10 +196,16 @@ def _say(lines: Sequence[JudgementRow]) -> Iterator[Said]:
         own = list(group)
         if kind != VoterKind.JUDGE:
             yield from (
-                Said(kind=kind, judge=judge, verdict=Outcome(row.winner), comment=row.comment,
-                     arm=row.arm)
+                Said(
+                    kind=kind,
+                    judge=judge,
+                    verdict=Outcome(row.winner),
+                    comment=row.comment,
+                    reasons=tuple(row.reasons.split()),
+                    arm=row.arm,
+                )
                 for row in own
-            )  # fmt: skip
+            )
             continue
         orders = {row.swapped: _read(row) for row in own}
         if len(orders) == 2:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from arena.cli import stores
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -38,6 +40,7 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", "-c", help="Whose database to read.", show_default="arena.toml"),
 ]
+DataDirOption = stores.DataDirOption
 AssignmentOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Only the battles of this assignment in the database."),
@@ -107,6 +110,7 @@ def agreement(
     file: FileArgument = None,
     *,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     assignment: AssignmentOption = None,
     column: ColumnOption = None,
     by: ByOption = None,
@@ -134,7 +138,7 @@ def agreement(
         families = read_pairs("--family", family, "gpt-5-mini=openai")
         columns = read_pairs("--column", column, "item=question")
         _refuse_strangers(
-            {"--config": config, "--assignment": assignment}
+            {"--config": config, "--data-dir": data_dir, "--assignment": assignment}
             if file is not None
             else {"--column": column, "--both-orders": both_orders},
             source="a file" if file is not None else "the database",
@@ -146,7 +150,7 @@ def agreement(
         with showing_progress() as shown:
             shown.say("Reading the judgements")
             if file is None:
-                source = read_database(config, assignment=assignment)
+                source = read_database(config, data_dir=data_dir, assignment=assignment)
             else:
                 source = read_file(
                     file, columns=columns, by=groups, both_orders=tuple(both_orders or ())

@@ -65,11 +65,12 @@ def read_file(
     return Source(name=str(path), judgements=judgements, described=described)
 
 
-def read_database(config: Path | None, *, assignment: str | None) -> Source:
+def read_database(config: Path | None, *, data_dir: Path | None, assignment: str | None) -> Source:
     """The judgements of crowd, experts and judges in an arena's database.
 
     Args:
         config: the settings file that names the database.
+        data_dir: in place of the settings'.
         assignment: only battles of this one.
 
     Raises:
@@ -77,9 +78,9 @@ def read_database(config: Path | None, *, assignment: str | None) -> Source:
         SettingsError: the settings cannot be read.
     """
     from arena.agreements import NothingToCompare, gather_judgements
-    from arena.cli.stores import opened_store
+    from arena.cli.stores import opened_arena
 
-    with opened_store(config) as store:
+    with opened_arena(config, data_dir) as (_, store):
         name = store.engine.url.render_as_string(hide_password=True)
         rows = store.judgements.read(assignment)
     if assignment is not None and not rows:

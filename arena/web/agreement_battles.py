@@ -82,7 +82,7 @@ def _said(one: Said, verdicts: Verdicts, texts: Texts) -> str:
         Outcome.TIE: say(words["tie"]),
         Outcome.BOTH_BAD: say(words["both_bad"]),
     }[one.verdict]
-    notes = []
+    notes = [texts["expert"][f"reason_{reason}"] for reason in one.reasons]
     if one.consistency is not None and one.consistency is not Consistency.CONSISTENT:
         how = one.consistency.replace("-", "_")
         notes.append(words[f"order_{how}"])

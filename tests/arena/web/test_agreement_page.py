@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from arena.agreements import AgreementDesk
 from arena.analysts import AnalystKeys
 from arena.battles import Outcome
-from arena.experts import Answer
+from arena.experts import Answer, Reason
 from arena.store import Store, open_store
 from arena.web.agreement_battles import BATTLES_A_PAGE
 from arena.web.agreement_page import COOKIE, agreement_routes
@@ -56,7 +56,9 @@ def judge_everything(store: Store, name: str, outcome: Outcome, *, comment: str 
     assign(store, [expert], battles=len(store.judged_battles.find()), name=f"study of {name}")
     while (task := store.experts.next_task(expert.voter_id)) is not None:
         said = {A: B, B: A}.get(outcome, outcome) if task.swapped else outcome
-        answer = Answer(outcome=said, seconds=9.0, comment=comment)
+        answer = Answer(
+            outcome=said, seconds=9.0, comment=comment, reasons=(Reason.CLARITY, Reason.SAFETY)
+        )
         store.experts.judge(task.id, voter_id=expert.voter_id, answer=answer)
 
 
@@ -135,6 +137,7 @@ def test_the_battles_where_they_differ_are_shown_with_all_that_was_said(
     # What the judge did on the third.
     assert load_texts("en")["agreement"]["order_first_biased"] in differing
     assert "It is right." in differing
+    assert "(Clarity; Safety)" in differing
     assert EVIL not in page
     assert "&lt;script&gt;" in differing
     same = client.get("/en/agreement/?first=expert&second=expert").text
