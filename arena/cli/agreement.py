@@ -126,12 +126,12 @@ def agreement(
     output: OutputOption = None,
 ) -> None:
     """Compare experts, judges and the crowd on the same battles, with intervals."""
-    from arena.cli.agreement_output import choose_format, render
+    from arena.cli.agreement_output import SUFFIXES, render
     from arena.cli.agreement_source import read_database, read_file, read_pairs
     from arena.cli.rank_options import check_folder, check_level
     from arena.cli.rank_progress import showing_progress
     from arena.cli.refusals import Refusal, refusing
-    from arena.cli.writing import find_width, write_text
+    from arena.cli.writing import choose_format, find_width, write_text
     from ranking import RankingError, agreement_report
 
     with refusing():
@@ -144,7 +144,7 @@ def agreement(
             source="a file" if file is not None else "the database",
         )
         check_level(level)
-        chosen = choose_format(form, output)
+        chosen = choose_format(form, output, SUFFIXES, usual="table")
         check_folder(output)
         groups = tuple(dict.fromkeys(by or ()))
         with showing_progress() as shown:

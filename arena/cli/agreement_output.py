@@ -10,43 +10,24 @@ from typing import TYPE_CHECKING, Literal
 
 import arena
 from arena.agreement_sections import LEFT_ALIGNED, Section, describe, list_sections
-from arena.cli.refusals import Refusal
 from ranking import AgreementReport, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from arena.cli.agreement_source import Source
 
-__all__ = ["AgreementFormat", "choose_format", "render"]
+__all__ = ["SUFFIXES", "AgreementFormat", "render"]
 
 AgreementFormat = Literal["table", "json", "csv", "md"]
 
-_SUFFIXES: dict[str, AgreementFormat] = {
+SUFFIXES: dict[str, AgreementFormat] = {
     ".txt": "table", ".json": "json", ".csv": "csv", ".md": "md",
 }  # fmt: skip
 _CSV_COLUMNS = (
     "section", "first", "second", "group", "label", "n", "figure", "value", "lower", "upper",
     "clustered_by",
 )  # fmt: skip
-
-
-def choose_format(form: AgreementFormat | None, output: Path | None) -> AgreementFormat:
-    """The format asked for, else that of the file's suffix, else a table.
-
-    Raises:
-        Refusal: no format is asked for, and the suffix is unknown.
-    """
-    if form is not None or output is None:
-        return form or "table"
-    chosen = _SUFFIXES.get(output.suffix.lower())
-    if chosen is None:
-        raise Refusal(
-            f'--output {output}: nothing is known of "{output.suffix}" files. Say which with '
-            f"--format, or end the name in {', '.join(_SUFFIXES)}."
-        )
-    return chosen
 
 
 def render(report: AgreementReport, source: Source, form: AgreementFormat, *, width: int) -> str:

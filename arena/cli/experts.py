@@ -192,11 +192,12 @@ def export(
     data_dir: DataDirOption = None,
 ) -> None:
     """Write what crowd, experts and judges said of the same battles, a line each."""
-    from arena.cli.experts_output import choose_format, write_rows
+    from arena.cli.experts_output import SUFFIXES, write_rows
     from arena.cli.refusals import Refusal, refusing
+    from arena.cli.writing import choose_format
 
     with refusing():
-        chosen = choose_format(form, output)
+        chosen = choose_format(form, output, SUFFIXES, usual="csv")
         with opened_arena(config, data_dir) as (_, store):
             names = [one.name for one in store.assignments.all()]
             if assignment is not None and assignment not in names:

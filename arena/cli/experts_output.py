@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from arena.cli.preflight import explain
-from arena.cli.rank_output import write_whole
 from arena.cli.refusals import Refusal
+from arena.cli.writing import write_whole
 from arena.store import JudgementRow
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from arena.store import Assignment, Share
 
 Format = Literal["csv", "jsonl"]
+SUFFIXES: dict[str, Format] = {".csv": "csv", ".jsonl": "jsonl"}
 
 
 def print_experts(experts: Sequence[Expert], shares: Sequence[Share], *, as_json: bool) -> None:
@@ -77,23 +78,6 @@ def print_assignments(
     else:
         head = ("Name", "Drawn", "Battles", "Experts on each", "Seed", "Strata", "Arms", "Done")
         console().print(text_table(head, [_assignment_cells(one, shares) for one in found]))
-
-
-def choose_format(form: Format | None, output: Path | None) -> Format:
-    """The format asked for, else that of the file's suffix, else CSV.
-
-    Raises:
-        Refusal: no format is asked for, and the suffix is unknown.
-    """
-    if form is not None or output is None:
-        return form or "csv"
-    known: dict[str, Format] = {".csv": "csv", ".jsonl": "jsonl"}
-    if output.suffix.lower() not in known:
-        raise Refusal(
-            f'--output {output}: nothing is known of "{output.suffix}" files. Say which with '
-            "--format, or end the name in .csv or .jsonl."
-        )
-    return known[output.suffix.lower()]
 
 
 def write_rows(rows: Sequence[JudgementRow], form: Format, output: Path | None) -> None:

@@ -166,11 +166,11 @@ def rank(
         read_prior,
         read_time,
     )
-    from arena.cli.rank_output import choose_format, find_doubts, render
+    from arena.cli.rank_output import SUFFIXES, find_doubts, render
     from arena.cli.rank_progress import showing_progress
     from arena.cli.rank_votes import Request
     from arena.cli.refusals import refusing
-    from arena.cli.writing import find_width, write_text
+    from arena.cli.writing import choose_format, find_width, write_text
 
     with refusing():
         request = Request(
@@ -197,7 +197,7 @@ def rank(
             "seed": seed,
             "anchor": read_anchor(anchor),
         }
-        chosen = choose_format(form, output)
+        chosen = choose_format(form, output, SUFFIXES, usual="table")
         check_folder(output)
         with showing_progress() as shown:
             shown.say("Reading the votes")

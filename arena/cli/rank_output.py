@@ -5,15 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass, fields
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import arena
-from arena.cli.refusals import Refusal
 from ranking import Entry
 
 if TYPE_CHECKING:
@@ -22,11 +18,11 @@ if TYPE_CHECKING:
     from arena.cli.rank_votes import Source
     from ranking import Board, Leaderboard
 
-__all__ = ["Format", "Ranking", "choose_format", "find_doubts", "render", "write_whole"]
+__all__ = ["SUFFIXES", "Format", "Ranking", "find_doubts", "render"]
 
 Format = Literal["table", "json", "csv", "md", "html"]
 
-_SUFFIXES: dict[str, Format] = {
+SUFFIXES: dict[str, Format] = {
     ".txt": "table", ".json": "json", ".csv": "csv", ".md": "md", ".html": "html", ".htm": "html",
 }  # fmt: skip
 _LEFT_ALIGNED = ("Model", "Notes")
@@ -70,23 +66,6 @@ class Ranking:
                 yield f"{part.group}: {part.label}", part.board
 
 
-def choose_format(form: Format | None, output: Path | None) -> Format:
-    """The format asked for, else that of the file's suffix, else a table.
-
-    Raises:
-        Refusal: no format is asked for, and the suffix is unknown.
-    """
-    if form is not None or output is None:
-        return form or "table"
-    chosen = _SUFFIXES.get(output.suffix.lower())
-    if chosen is None:
-        raise Refusal(
-            f'--output {output}: nothing is known of "{output.suffix}" files. Say which with '
-            f"--format, or end the name in {', '.join(_SUFFIXES)}."
-        )
-    return chosen
-
-
 def render(ranking: Ranking, form: Format, *, width: int) -> str:
     """The whole output, ending in a newline.
 
@@ -104,28 +83,6 @@ def render(ranking: Ranking, form: Format, *, width: int) -> str:
     if form == "html":
         return _render_html(ranking)
     return _render_table(ranking, width)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file beside its place and moves it there: readers see the old or the new one.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp lets only the owner read; a board is as public as other new files.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(draft).chmod(0o666 & ~mask)
-        Path(draft).replace(path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
 
 
 def _describe(ranking: Ranking) -> dict[str, Any]:

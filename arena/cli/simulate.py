@@ -151,13 +151,14 @@ def simulate(
     """Play arenas with known strengths, and tell which way of drawing pairs saves votes."""
     from arena.cli.rank_options import check_folder
     from arena.cli.refusals import Refusal, refusing
-    from arena.cli.simulate_output import check_plot, choose_format, write
+    from arena.cli.simulate_output import SUFFIXES, check_plot, write
     from arena.cli.simulate_study import Request, build_study
+    from arena.cli.writing import choose_format
     from ranking import RankingError
     from ranking.pairing_comparison import compare_policies
 
     with refusing():
-        chosen = choose_format(form, output)
+        chosen = choose_format(form, output, SUFFIXES, usual="table")
         check_folder(output)
         check_plot(plot)
         study = build_study(

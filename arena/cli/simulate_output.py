@@ -13,8 +13,8 @@ import typer
 import arena
 from arena.cli.preflight import explain
 from arena.cli.rank_options import check_folder
-from arena.cli.rank_output import write_whole
 from arena.cli.refusals import Refusal
+from arena.cli.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,30 +22,13 @@ if TYPE_CHECKING:
 
     from ranking.pairing_comparison import PolicyResult, Spread, Study
 
-__all__ = ["check_plot", "choose_format", "write"]
+__all__ = ["SUFFIXES", "check_plot", "write"]
 
 Format = Literal["table", "json"]
+SUFFIXES: dict[str, Format] = {".txt": "table", ".json": "json"}
 
 _PICTURES = (".html", ".png", ".svg", ".pdf")
 _GOALS = {"resolved": "resolved", "tau": "τ", "error": "error"}
-
-
-def choose_format(form: Format | None, output: Path | None) -> Format:
-    """The format asked for, else that of the file's suffix, else a table.
-
-    Raises:
-        Refusal: no format is asked for, and the suffix is unknown.
-    """
-    if form is not None or output is None:
-        return form or "table"
-    suffixes: dict[str, Format] = {".txt": "table", ".json": "json"}
-    chosen = suffixes.get(output.suffix.lower())
-    if chosen is None:
-        raise Refusal(
-            f'--output {output}: nothing is known of "{output.suffix}" files. Say which with '
-            f"--format, or end the name in {', '.join(suffixes)}."
-        )
-    return chosen
 
 
 def check_plot(plot: Path | None) -> None:

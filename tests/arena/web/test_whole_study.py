@@ -255,7 +255,7 @@ def count_pairs(verdicts: list[Verdicts], first: str, second: str) -> tuple[int,
         said = [
             (one.kind, Outcome.TIE if one.verdict is Outcome.BOTH_BAD else one.verdict)
             for one in battle.said
-            if one.note != Consistency.UNPARSABLE
+            if one.consistency is not Consistency.UNPARSABLE
         ]
         own = [verdict for kind, verdict in said if kind == first]
         other = [verdict for kind, verdict in said if kind == second]
