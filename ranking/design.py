@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,52 +77,38 @@ def pair_indices(models: int) -> tuple[Indices, Indices, Indices]:
     return indices
 
 
-@lru_cache(maxsize=8)
-def _row_lengths(models: int) -> Indices:
-    return np.arange(models - 1, 0, -1)
-
-
-def _spread_first(values: Floats) -> Floats:
-    """A value a model as one a pair, that of its first model: a third of the time of a take."""
-    return np.repeat(values[:-1], _row_lengths(len(values)))
-
-
 def prior_covariance(models: int, *, prior: float = DEFAULT_PRIOR) -> Floats:
     """Covariance of centred strengths of which nothing is known yet, shape (M, M)."""
     return np.asarray(prior**2 * (np.eye(models) - 1.0 / models))
 
 
-# New arrays of this size cost as much as the arithmetic: the scratch ones are used twice.
-
-
 def pair_differences(strengths: Floats) -> Floats:
     """Δ of each pair."""
-    _, second, _ = pair_indices(len(strengths))
-    difference = _spread_first(strengths)
-    difference -= np.take(strengths, second)
+    first, second, _ = pair_indices(len(strengths))
+    difference = strengths[first]
+    difference -= strengths[second]
     return difference
 
 
 def pair_variances(covariance: Floats) -> Floats:
     """Variance v of each pair's difference, kept above 0."""
-    _, second, flat = pair_indices(len(covariance))
+    first, second, flat = pair_indices(len(covariance))
     diagonal = covariance.diagonal()
     # Symmetric: read in whatever order it lies in memory, row by row or column by column.
-    variance = np.take(covariance.ravel(order="K"), flat)
+    variance = covariance.ravel(order="K")[flat]
     variance *= -2.0
-    scratch = _spread_first(diagonal)
-    variance += scratch
-    variance += np.take(diagonal, second, out=scratch, mode="clip")
+    variance += diagonal[first]
+    variance += diagonal[second]
     return np.maximum(variance, _LEAST_VARIANCE, out=variance)
 
 
 def outcome_variances(strengths: Floats) -> Floats:
     """p·(1 − p) of each pair: the Fisher information of one game on Δ."""
-    _, second, _ = pair_indices(len(strengths))
+    first, second, _ = pair_indices(len(strengths))
     # p(1 − p) = (r + 1/r)⁻² with r = exp(Δ/2): M exponentials instead of one a pair.
     half = np.exp(0.5 * np.clip(strengths - strengths.mean(), -_CERTAIN, _CERTAIN))
-    ratio = _spread_first(half)
-    scratch = np.take(half, second)
+    ratio = half[first]
+    scratch = half[second]
     ratio /= scratch
     ratio += np.reciprocal(ratio, out=scratch)
     ratio *= ratio
@@ -170,23 +156,26 @@ def uncertainty_weights(strengths: Floats, covariance: Floats, _games: Floats) -
     standard error is above `ILL_KNOWN` times the median one is of interest whatever its
     place: a newcomer, and one far from all others that would never be drawn again.
     """
-    variance = pair_variances(covariance)
-    weight = np.sqrt(variance)
-    np.divide(pair_differences(strengths), weight, out=weight)
-    np.abs(weight, out=weight)
-    weight -= OPEN
-    np.maximum(weight, 0.0, out=weight)
-    weight *= weight
-    weight *= -0.5 / FADE**2
-    np.exp(weight, out=weight)
     own = covariance.diagonal()
-    excess = np.clip(own / (ILL_KNOWN**2 * max(np.median(own), _LEAST_VARIANCE)) - 1.0, 0.0, 1.0)
+    ill_known = own / (ILL_KNOWN**2 * max(np.median(own), _LEAST_VARIANCE)) - 1.0
+    # A weight needs no more than seven digits, and half the memory is half the time.
+    variance: NDArray[Any] = pair_variances(covariance).astype(np.float32)
+    strengths = strengths.astype(np.float32)
+    weight = pair_differences(strengths)
+    weight /= np.sqrt(variance)
+    np.abs(weight, out=weight)
+    weight -= np.float32(OPEN)
+    np.maximum(weight, np.float32(0.0), out=weight)
+    weight *= weight
+    weight *= np.float32(-0.5 / FADE**2)
+    np.exp(weight, out=weight)
+    excess = np.clip(ill_known, 0.0, 1.0).astype(np.float32)
     if excess.any():
-        _, second, _ = pair_indices(len(strengths))
-        np.maximum(weight, _spread_first(excess), out=weight)
-        np.maximum(weight, np.take(excess, second), out=weight)
+        first, second, _ = pair_indices(len(strengths))
+        np.maximum(weight, excess[first], out=weight)
+        np.maximum(weight, excess[second], out=weight)
     weight *= _information(strengths, variance)
-    return weight
+    return weight.astype(np.float64)
 
 
 POLICIES: Mapping[str, Policy] = {
