@@ -38,8 +38,11 @@ OPEN = 0.5
 FADE = 0.85
 ILL_KNOWN = 2.0
 
-# Beyond this many log-odds a win is certain in double precision.
-_CERTAIN = 300.0
+# Beyond this many log-odds a win is certain, and what is left of p(1 − p) still has a place
+# in single precision.
+_CERTAIN = 40.0
+# Standard errors from which an order is beyond doubt, whose square has a place there too.
+_HOPELESS = np.float32(1e4)
 # No sum of votes comes near it; it keeps rounding from a division by 0.
 _LEAST_VARIANCE = 1e-30
 
@@ -165,7 +168,7 @@ def uncertainty_weights(strengths: Floats, covariance: Floats, _games: Floats) -
     weight /= np.sqrt(variance)
     np.abs(weight, out=weight)
     weight -= np.float32(OPEN)
-    np.maximum(weight, np.float32(0.0), out=weight)
+    np.clip(weight, np.float32(0.0), _HOPELESS, out=weight)
     weight *= weight
     weight *= np.float32(-0.5 / FADE**2)
     np.exp(weight, out=weight)

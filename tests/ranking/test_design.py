@@ -121,3 +121,16 @@ def test_a_matrix_of_another_size_or_without_a_value_is_refused() -> None:
         pair_distribution(
             np.zeros(2), np.full((2, 2), math.nan), policy="information", exploration=0.1
         )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("variance", [0.0, 1e-12, 9.0, 1e12])
+@pytest.mark.parametrize("strengths", [(1e6, -1e6, 0.0), (45.0, -44.0, 0.0), (1e-12, 0.0, 0.0)])
+def test_nothing_overflows_however_far_apart_models_are(
+    strengths: tuple[float, ...], variance: float, policy: str
+) -> None:
+    drawn = pair_distribution(
+        np.array(strengths), variance * np.eye(3), policy=policy, exploration=0.1
+    )
+    assert (drawn.probability >= 0.1 / 3 * (1 - 1e-9)).all()
+    assert drawn.probability.sum() == pytest.approx(1)
