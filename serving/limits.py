@@ -11,7 +11,7 @@ import asyncio
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tenacity import (
     AsyncRetrying,
@@ -41,7 +41,7 @@ from serving.protocol import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Sequence
 
 # Back-off before a retry: about 0.5 s, 1 s, 2 s … and up to half a second more, so that the
 # clients of one server that failed do not come back at the same moment.
@@ -107,9 +107,68 @@ class _Clock:
             name, seconds, since = "first_token", self.limits.first_token, self.request
         else:
             name, seconds, since = "between_tokens", self.limits.between_tokens, time.monotonic()
-        waiting = (name, seconds, since + seconds)
-        total = ("total", self.limits.total, self.start + self.limits.total)
-        return min(waiting, total, key=lambda limit: limit[2])
+        end = self.start + self.limits.total
+        if since + seconds <= end:
+            return name, seconds, since + seconds
+        return "total", self.limits.total, end
+
+
+class _Overdue(Exception):
+    """A wait that went past its deadline."""
+
+
+class _Watchdog:
+    """Ends a wait that goes past its deadline, with one timer for all waits of a stream.
+
+    `asyncio.timeout` for each token would cost a tenth of the time of many streams: a timer
+    made and taken back each time. This one is set again only when it has fired too early.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = 0.0
+        self._waiting: asyncio.Task[Any] | None = None
+        self._has_bitten = False
+
+    async def wait(self, event: Awaitable[WireEvent], seconds: float) -> WireEvent:
+        """The event.
+
+        Raises:
+            _Overdue: it did not come in time.
+        """
+        self._waiting = asyncio.current_task()
+        self._deadline = self._loop.time() + seconds
+        if self._timer is None or self._timer.when() > self._deadline:
+            self._set()
+        try:
+            return await event
+        except asyncio.CancelledError:
+            if self._has_bitten and self._waiting is not None and not self._waiting.uncancel():
+                raise _Overdue from None
+            raise
+        finally:
+            self._waiting = None
+
+    def stop(self) -> None:
+        """Takes the timer back."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set(self) -> None:
+        self.stop()
+        self._timer = self._loop.call_at(self._deadline, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._waiting is None:
+            return  # nobody waits; the next who does sets it
+        if self._loop.time() < self._deadline:
+            self._set()
+        else:
+            self._has_bitten = True
+            self._waiting.cancel()
 
 
 class LimitedModel:
@@ -153,15 +212,20 @@ class LimitedModel:
         if not messages or messages[-1].role != "user":
             raise Refused(f"{self._card.name}: a conversation must end with the user's message")
         chosen = (sampling or Sampling()).over(self._sampling)
-        clock = _Clock(self._limits)
-        source, event = await self._begin(self._with_system_prompt(messages), chosen, clock)
+        clock, watchdog = _Clock(self._limits), _Watchdog()
         text: list[str] = []
         reasoning: list[str] = []
-        async with aclosing(source):
-            while not isinstance(event, End):
-                (text if isinstance(event, TextDelta) else reasoning).append(event.text)
-                yield event
-                event = await self._next_event(source, clock)
+        try:
+            source, event = await self._begin(
+                self._with_system_prompt(messages), chosen, clock, watchdog
+            )
+            async with aclosing(source):
+                while not isinstance(event, End):
+                    (text if isinstance(event, TextDelta) else reasoning).append(event.text)
+                    yield event
+                    event = await self._next_event(source, clock, watchdog)
+        finally:
+            watchdog.stop()
         now = time.monotonic()
         yield Completion(
             text="".join(text),
@@ -180,14 +244,18 @@ class LimitedModel:
         return [Message("system", self._system_prompt), *messages]
 
     async def _begin(
-        self, messages: Sequence[Message], sampling: Sampling, clock: _Clock
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        clock: _Clock,
+        watchdog: _Watchdog,
     ) -> tuple[AsyncGenerator[WireEvent], WireEvent]:
         """The open source and its first event, after as many attempts as that may take."""
 
         async def attempt() -> tuple[AsyncGenerator[WireEvent], WireEvent]:
             clock.request = time.monotonic()
             source = self._backend.open(messages, sampling)
-            return source, await self._next_event(source, clock)
+            return source, await self._next_event(source, clock, watchdog)
 
         try:
             return await attempt()
@@ -209,16 +277,14 @@ class LimitedModel:
         )
         return await retrying(attempt_again)
 
-    async def _next_event(self, source: AsyncGenerator[WireEvent], clock: _Clock) -> WireEvent:
+    async def _next_event(
+        self, source: AsyncGenerator[WireEvent], clock: _Clock, watchdog: _Watchdog
+    ) -> WireEvent:
         limit, seconds, deadline = clock.next_deadline()
-        scope = asyncio.timeout(deadline - time.monotonic())
         failure: ServingError
         try:
-            async with scope:
-                event = await anext(source)
-        except TimeoutError:
-            if not scope.expired():
-                raise
+            event = await watchdog.wait(anext(source), deadline - time.monotonic())
+        except _Overdue:
             failure = TimedOut(
                 f"{self._card.name}: the limit `{limit}` of {seconds:g} s ran out; "
                 f"raise `timeouts.{limit}` of this model if it needs longer",
