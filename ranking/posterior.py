@@ -11,7 +11,7 @@ factorisation for each Newton step.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp
+from math import exp, inf
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_MOST_HALVINGS = 200
+_MOST_STEPS = 200
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -143,11 +143,13 @@ class Posterior:
 def _find_mode(mean: float, variance: float, share: float) -> float:
     """The d at which share·log p(d) + (1 − share)·log(1 − p(d)) − (d − mean)²/2v is largest.
 
-    Its derivative falls everywhere: Newton's steps, halving the bracket where one leaves it.
+    Its derivative falls everywhere: Newton's steps, and halving the bracket where one leaves
+    it or is more than half as long as the last. (Far from 0 the likelihood is straight, and
+    Newton's method alone would jump to and fro over the bend.)
     """
     lower, upper = mean - variance * (1.0 - share), mean + variance * share
-    d = mean
-    for _ in range(_MOST_HALVINGS):
+    d, length = mean, inf
+    for _ in range(_MOST_STEPS):
         p = 1.0 / (1.0 + exp(-d)) if d > -700.0 else 0.0
         slope = d - mean - variance * (share - p)
         if slope > 0.0:
@@ -157,5 +159,7 @@ def _find_mode(mean: float, variance: float, share: float) -> float:
         step = slope / (1.0 + variance * p * (1.0 - p))
         if abs(step) <= 1e-12 * (1.0 + abs(d)):
             break
-        d = d - step if lower < d - step < upper else 0.5 * (lower + upper)
+        if not lower < d - step < upper or abs(step) > 0.5 * length:
+            step = d - 0.5 * (lower + upper)
+        d, length = d - step, abs(step)
     return d

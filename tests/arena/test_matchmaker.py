@@ -56,6 +56,7 @@ def chances(matchmaker: Matchmaker) -> dict[frozenset[str], float]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 async def test_pairs_come_as_often_as_their_logged_probability_says(
     standing: Standing, policy: str

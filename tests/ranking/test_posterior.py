@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -49,6 +49,7 @@ def test_a_fit_and_its_counts_give_the_same_posterior() -> None:
 
 
 @given(st.floats(-4, 4), st.floats(0.05, 12), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 99))
+@example(gap=2.34375, spread=2.359375, share=0.0, seed=67)  # a great surprise of a newcomer
 @settings(max_examples=60, deadline=None)
 def test_a_step_is_the_laplace_step_of_that_vote(
     gap: float, spread: float, share: float, seed: int
