@@ -120,9 +120,10 @@ def _describe_model(spec: ModelSpec, sampling: Sampling) -> dict[str, Any]:
     }
 
 
-def _plain(value: object) -> Any:  # noqa: ANN401  whatever JSON makes of it
+def _plain(value: object) -> object:
     """As it comes back from JSON, so that it can be compared with what was written."""
-    return json.loads(json.dumps(value))
+    plain: object = json.loads(json.dumps(value))
+    return plain
 
 
 class AnswerFolder:

@@ -12,7 +12,7 @@ Paik (2003); Krippendorff (2004), nominal α; Gwet (2008), AC1; Bojar et al. (20
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -76,7 +76,9 @@ def gwet_ac1(counts: ArrayLike) -> float:
     return float(ac1_from_sums(ac1_terms(counts).sum(axis=0)))
 
 
-def sideless_kappa(agreement: ArrayLike, ties: ArrayLike, ties_too: ArrayLike | None = None) -> Any:  # noqa: ANN401 # a number or an array, as given
+def sideless_kappa(
+    agreement: ArrayLike, ties: ArrayLike, ties_too: ArrayLike | None = None
+) -> Floats:
     """κ whose chance agreement does not depend on which model is called the first.
 
     With shares t and u of ties, p_e = t·u + (1 − t)(1 − u) / 2; for t = u this is the
@@ -160,7 +162,7 @@ def _correct(observed: Floats, chance: Floats) -> Floats:
     return np.asarray(1.0 - _divide(1.0 - observed, 1.0 - chance))
 
 
-def _divide(a: Any, b: Any, *, empty: float = np.nan) -> Floats:  # noqa: ANN401 # as numpy
+def _divide(a: ArrayLike, b: ArrayLike, *, empty: float = np.nan) -> Floats:
     """A / b, and `empty` where b is 0 or less."""
     a, b = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
     return np.asarray(np.divide(a, b, out=np.full(a.shape, empty), where=b > 0))

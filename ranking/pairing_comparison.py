@@ -321,7 +321,7 @@ def _sign(measure: Measure) -> float:
     return -1.0 if measure == "error" else 1.0
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 # whatever a result holds
+def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     return None if isinstance(value, float) and not np.isfinite(value) else value

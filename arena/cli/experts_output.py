@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from arena.cli.preflight import explain
-from arena.cli.refusals import Refusal
-from arena.cli.writing import write_whole
+from arena.cli.writing import write_text
 from arena.store import JudgementRow
 
 if TYPE_CHECKING:
@@ -86,17 +84,7 @@ def write_rows(rows: Sequence[JudgementRow], form: Format, output: Path | None) 
     Raises:
         Refusal: the file cannot be written.
     """
-    text = _render(rows, form)
-    if output is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        write_whole(output, text)
-    except OSError as error:
-        raise Refusal(
-            f"{output} cannot be written ({explain(error)}). Name another with --output."
-        ) from None
-    typer.echo(f"Wrote {len(rows):,} rows to {output}.")
+    write_text(_render(rows, form), output, told=f"{len(rows):,} rows to ")
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:

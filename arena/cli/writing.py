@@ -55,8 +55,13 @@ def find_width(output: Path | None) -> int:
     return 160
 
 
-def write_text(text: str, output: Path | None) -> None:
+def write_text(text: str, output: Path | None, *, told: str = "") -> None:
     """Writes to the terminal, or to a file, whole or not at all.
+
+    Args:
+        text: what to write.
+        output: the file, `None` for the terminal.
+        told: what is said of it before the name of the file.
 
     Raises:
         Refusal: the file cannot be written.
@@ -70,7 +75,7 @@ def write_text(text: str, output: Path | None) -> None:
         raise Refusal(
             f"{output} cannot be written ({explain(error)}). Name another with --output."
         ) from None
-    typer.echo(f"Wrote {output}.")
+    typer.echo(f"Wrote {told}{output}.")
 
 
 def write_whole(path: Path, text: str) -> None:

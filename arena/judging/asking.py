@@ -7,7 +7,7 @@ import contextlib
 import time
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from sqlalchemy.exc import OperationalError
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
@@ -211,7 +211,7 @@ class Asking:
             pause = min(error.retry_after or _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
             self._resume_at = max(self._resume_at, time.monotonic() + pause)
 
-    async def _insist(self, do: Callable[..., _T], *, key: CallKey, **details: Any) -> _T:  # noqa: ANN401  as the store takes them
+    async def _insist(self, do: Callable[..., _T], *, key: CallKey, **details: object) -> _T:
         """Tries again where the database is busy or away: what was answered was paid for."""
         async for attempt in AsyncRetrying(
             retry=retry_if_exception_type(OperationalError),

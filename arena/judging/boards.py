@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranking import Leaderboard, Votes, compute_leaderboard
 from ranking.bradley_terry import DEFAULT_PRIOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
     from arena.store import JudgeVerdict
+    from ranking.boards import BoardOptions
 
 __all__ = ["rank_verdicts"]
 
 
-def rank_verdicts(verdicts: Sequence[JudgeVerdict], **options: Any) -> Leaderboard | None:  # noqa: ANN401  as `compute_leaderboard` takes them
+def rank_verdicts(
+    verdicts: Sequence[JudgeVerdict], **options: Unpack[BoardOptions]
+) -> Leaderboard | None:
     """Ranks models by what judges said about them.
 
     A verdict that the two orders did not agree on counts as a tie. Verdicts on one battle
@@ -39,7 +43,7 @@ def rank_verdicts(verdicts: Sequence[JudgeVerdict], **options: Any) -> Leaderboa
         voter=[verdict.battle_id for verdict in verdicts],
         groups={"category": [verdict.category for verdict in verdicts]},
     )
-    told: dict[str, Any] = {
+    told: BoardOptions = {
         "interval": "bootstrap",
         "cluster": len({verdict.battle_id for verdict in verdicts}) > 1,
         "seed": 0,

@@ -102,8 +102,10 @@ def choose_ticks(low: float, high: float) -> list[float]:
     step = next(
         power * factor for factor in (1, 2, 5, 10, 20) if span / (power * factor) <= _MOST_TICKS - 1
     )
-    first = math.floor(low / step)
-    last = max(math.ceil(high / step), first + 1)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    # A number too small to divide is rounded to 0, past the end that it is.
+    first -= step * first > low
+    last = max(last + (step * last < high), first + 1)
     return [step * index for index in range(first, last + 1)]
 
 

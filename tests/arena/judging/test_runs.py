@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from counting_judge import CountingJudge, Reply, by_digest, record_battles, write_settings
@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 
 GOOD = '{"reason": "Right.", "verdict": "A"}'
 Table = list[tuple[Any, ...]]
+Seen = TypeVar("Seen")
 
 
 @dataclass
@@ -97,7 +98,7 @@ def make_arena(
     return arena
 
 
-def with_store(arena: Arena, look: Callable[[Store], Any]) -> Any:  # noqa: ANN401  whatever it saw
+def with_store(arena: Arena, look: Callable[[Store], Seen]) -> Seen:
     store = open_store(arena.url)
     try:
         return look(store)
