@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 # The queue must hold every visitor who waits for a model; past it they are told so.
 _QUEUE_LENGTH = 5_000
 _WORKER_SLOTS = 4_000
+# Gradio looks for events to begin a thousand times a second, and for progress bars, of which
+# these pages have none, a hundred times: at rest six pages took a tenth of a core.
+_QUEUE_TICK = 0.02
+_PROGRESS_TICK = 60.0
 # Browsers keep connections open between a click and the next; under load Uvicorn's five
 # seconds close them in the middle of a visit.
 _KEEP_ALIVE_SECONDS = 75
@@ -147,6 +151,7 @@ def _mount(app: FastAPI, blocks: gr.Blocks, *, path: str) -> None:
     # `launch` has a parameter for it, mounting has not; `queue` takes it over.
     blocks.max_threads = _WORKER_SLOTS
     blocks.queue(max_size=_QUEUE_LENGTH, default_concurrency_limit=100, api_open=False)
+    _pace(blocks)
     gr.mount_gradio_app(
         app,
         blocks,
@@ -158,6 +163,13 @@ def _mount(app: FastAPI, blocks: gr.Blocks, *, path: str) -> None:
         mcp_server=False,
         theme=build_theme(),
     )
+
+
+def _pace(blocks: gr.Blocks) -> None:
+    """Lets an idle page rest."""
+    queue = vars(blocks)["_queue"]  # Gradio has no setting for either
+    queue.sleep_when_free = _QUEUE_TICK
+    queue.progress_update_sleep_when_free = _PROGRESS_TICK
 
 
 def _prompt_ideas() -> dict[str, list[str]]:
