@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # 2: the covariance of the strengths enters; `uncertainty`, `information`, `variance` are new.
-POLICY_VERSION = 2
+# 3: `uncertainty` sets a share aside for models that came late.
+POLICY_VERSION = 3
 _EVEN = 1e-9  # relative; what rounding makes of equal chances
 
 
@@ -51,6 +52,9 @@ class Prospect:
         win_probability: of `model_a` over `model_b`.
         stronger_probability: that `model_a` is the stronger one.
         standard_error: of the difference of their scores, on the display scale.
+        newcomer: which of the two came late and has yet to catch up, if one does; the one
+            with fewer votes if both do.
+        votes_due: with how many votes that one has caught up.
     """
 
     model_a: str
@@ -62,6 +66,8 @@ class Prospect:
     win_probability: float
     stronger_probability: float
     standard_error: float
+    newcomer: str | None
+    votes_due: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +160,14 @@ class Matchmaker:
             TooFewModels: fewer than two models can answer now.
         """
         distribution, _ = self._current()
-        known, votes = self._standing.of(self._models), self._standing.votes_on(self._models)
+        known = self._standing.of(self._models)
+        votes = tuple(
+            zip(
+                self._standing.votes_on(self._models),
+                self._standing.votes_due(self._models),
+                strict=True,
+            )
+        )
         chances = distribution.probability
         possible = np.flatnonzero(chances)
         order = possible[np.argsort(-chances[possible], kind="stable")]
@@ -188,6 +201,7 @@ class Matchmaker:
             known.counts,
             policy=self._policy,
             exploration=self._exploration,
+            newcomers=self._standing.newcomers(self._models),
         )
         if absent or self._has_rules:
             wanted = self._constrain(wanted, replace(self._rules, enabled=enabled))
@@ -209,7 +223,7 @@ class Matchmaker:
 def _prospect(
     names: Sequence[str],
     known: Posterior,
-    votes: Sequence[int],
+    votes: Sequence[tuple[int, int]],
     distribution: PairDistribution,
     pair: int,
 ) -> Prospect:
@@ -218,15 +232,18 @@ def _prospect(
         a, b = b, a
     covariance = known.covariance
     difference = float(known.strengths[a] - known.strengths[b])
+    late = sorted((votes[i], names[i]) for i in (a, b) if votes[i][0] < votes[i][1])
     error = sqrt(max(float(covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]), 0.0))
     return Prospect(
         model_a=names[a],
         model_b=names[b],
         probability=float(distribution.probability[pair]),
         battles=round(float(known.counts[a, b])),
-        votes_a=votes[a],
-        votes_b=votes[b],
+        votes_a=votes[a][0],
+        votes_b=votes[b][0],
         win_probability=float(expit(difference)),
         stronger_probability=float(ndtr(difference / error)) if error else 1.0,
         standard_error=error * POINTS_PER_LOG_ODDS,
+        newcomer=late[0][1] if late else None,
+        votes_due=late[0][0][1] if late else 0,
     )

@@ -17,10 +17,13 @@ import numpy as np
 from arena.battles import Outcome
 from ranking import Comparisons
 from ranking.bradley_terry import PairCounts
+from ranking.design import find_games_due
 from ranking.posterior import Posterior
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from arena.battles import Pairing, Vote
     from arena.census import Census
@@ -51,6 +54,7 @@ class Standing:
         self._census = census
         # Replaced as a whole: where each model stands in the posterior, and that.
         self._known = _number(models), Posterior.prior(len(models))
+        self._due: Mapping[str, int] = {}
         self._counted: Tally | None = None
         # Votes of this process that no count contains yet, by their numbers.
         self._pending: dict[int, tuple[Pairing, Outcome]] = {}
@@ -70,6 +74,17 @@ class Standing:
         index, whole = self._known
         games = whole.counts.sum(axis=1)
         return tuple(round(float(games[index[name]])) for name in names)
+
+    def votes_due(self, names: Sequence[str]) -> tuple[int, ...]:
+        """With how many votes each of these models has caught up; 0 where it came early."""
+        return tuple(self._due.get(name, 0) for name in names)
+
+    def newcomers(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of these models came late and have not caught up, shape (N,)."""
+        found = np.zeros(len(names), dtype=np.bool_)
+        if self._due:
+            found[:] = np.less(self.votes_on(names), self.votes_due(names))
+        return found
 
     @property
     def votes(self) -> int:
@@ -106,6 +121,7 @@ class Standing:
         for pairing, outcome in self._pending.values():
             posterior = _update(posterior, index, pairing, outcome)
         self._known = index, posterior
+        self._due = _find_due(index, tally)
         self.version += 1
 
     async def keep_up(self) -> None:
@@ -132,6 +148,17 @@ def _update(
 def _is_same(tally: Tally, other: Tally) -> bool:
     told = (tally.votes, tally.last_vote_id, tally.marks)
     return told == (other.votes, other.last_vote_id, other.marks)
+
+
+def _find_due(names: Iterable[str], tally: Tally) -> dict[str, int]:
+    """Of the models that came when the others had votes already, how many they are to have.
+
+    A model without a vote comes with the next one.
+    """
+    names = tuple(names)
+    arrivals = [tally.first_vote_ids.get(name, tally.last_vote_id + 1) - 1 for name in names]
+    due = find_games_due(np.array(arrivals, dtype=np.float64))
+    return {name: round(games) for name, games in zip(names, due, strict=True) if games}
 
 
 def _fit(served: Sequence[str], tally: Tally) -> tuple[dict[str, int], Posterior]:

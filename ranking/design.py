@@ -4,8 +4,9 @@ A policy gives every pair a weight; mixed with an exploration floor it becomes a
 distribution in which every pair keeps a positive probability, so that the probability
 can be logged with the battle and inverted later.
 
-A policy is a pure function of the strengths ξ, their covariance Σ and the games of each
-pair. For a pair: Δ = ξ_i − ξ_j, p = P(i beats j), v = Σ_ii + Σ_jj − 2Σ_ij.
+A policy is a pure function of the strengths ξ, their covariance Σ, the games of each pair
+and which models are newcomers. For a pair: Δ = ξ_i − ξ_j, p = P(i beats j),
+v = Σ_ii + Σ_jj − 2Σ_ij.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Policy = Callable[[Floats, Floats, Floats], Floats]
-"""Strengths (M,), covariance (M, M) and games (M, M) to weights ≥ 0 of the M·(M−1)/2 pairs,
-in the order of `pair_indices`; all weights 0 stand for all alike."""
+Bools = NDArray[np.bool_]
+Policy = Callable[[Floats, Floats, Floats, Bools], Floats]
+"""Strengths (M,), covariance (M, M), games (M, M) and whether a model is a newcomer (M,) to
+weights ≥ 0 of the M·(M−1)/2 pairs, in the order of `pair_indices`; all weights 0 stand for all
+alike."""
 
 # A pair whose stronger model is expected to win 6 of 10 keeps 61 % of the weight of an even
 # pair, one at 7 of 10 keeps 14 %.
@@ -37,6 +40,13 @@ CLOSENESS = 0.1
 OPEN = 0.5
 FADE = 0.85
 ILL_KNOWN = 2.0
+NEWCOMER_SHARE = 0.5
+
+# A model that came when the others had fewer games than this came with them.
+_FEWEST_DUE = 30.0
+# So that an old arena does not spend months on one model: after as many games its score has a
+# standard error of some eight points.
+MOST_DUE = 2_000.0
 
 # Beyond this many log-odds a win is certain, and what is left of p(1 − p) still has a place
 # in single precision.
@@ -85,6 +95,25 @@ def prior_covariance(models: int, *, prior: float = DEFAULT_PRIOR) -> Floats:
     return np.asarray(prior**2 * (np.eye(models) - 1.0 / models))
 
 
+def find_games_due(arrivals: Floats) -> Floats:
+    """Games that each model is to catch up with: as many as the others had when it came.
+
+    A model with fewer is a newcomer. Games only grow, so that it is one once: a model whose
+    place is clear is left alone later, and its standard error may then exceed the others'
+    without making it new again.
+
+    Args:
+        arrivals: votes on record when the first vote on each model was cast, shape (M,).
+
+    Returns:
+        The mean of the models that were there, up to `MOST_DUE`, shape (M,); 0 for one that
+        came while that was below 30.
+    """
+    there = np.searchsorted(np.sort(arrivals), arrivals)  # how many came before each
+    due = np.minimum(2.0 * arrivals / np.maximum(there, 1), MOST_DUE)
+    return np.where((there >= 2) & (due >= _FEWEST_DUE), due, 0.0)
+
+
 def pair_differences(strengths: Floats) -> Floats:
     """Δ of each pair."""
     first, second, _ = pair_indices(len(strengths))
@@ -118,12 +147,16 @@ def outcome_variances(strengths: Floats) -> Floats:
     return np.asarray(np.reciprocal(ratio, out=ratio))
 
 
-def uniform_weights(strengths: Floats, _covariance: Floats, _games: Floats) -> Floats:
+def uniform_weights(
+    strengths: Floats, _covariance: Floats, _games: Floats, _newcomers: Bools
+) -> Floats:
     """All pairs alike: the baseline."""
     return np.ones(len(pair_indices(len(strengths))[0]))
 
 
-def closest_weights(strengths: Floats, _covariance: Floats, _games: Floats) -> Floats:
+def closest_weights(
+    strengths: Floats, _covariance: Floats, _games: Floats, _newcomers: Bools
+) -> Floats:
     """More for pairs of which either may win: a Gaussian in p − ½ of width `CLOSENESS`."""
     # (p − ½)² = ¼ − p(1 − p).
     weight = outcome_variances(strengths)
@@ -132,7 +165,9 @@ def closest_weights(strengths: Floats, _covariance: Floats, _games: Floats) -> F
     return np.asarray(np.exp(weight, out=weight))
 
 
-def variance_weights(strengths: Floats, _covariance: Floats, games: Floats) -> Floats:
+def variance_weights(
+    strengths: Floats, _covariance: Floats, games: Floats, _newcomers: Bools
+) -> Floats:
     """What one more game takes off the standard error of the pair's own win rate.
 
     √(p(1 − p)/n) − √(p(1 − p)/(n + 1)) after Chiang et al. 2024 (arXiv 2403.04132), n being
@@ -146,18 +181,25 @@ def variance_weights(strengths: Floats, _covariance: Floats, games: Floats) -> F
     return weight
 
 
-def information_weights(strengths: Floats, covariance: Floats, _games: Floats) -> Floats:
+def information_weights(
+    strengths: Floats, covariance: Floats, _games: Floats, _newcomers: Bools
+) -> Floats:
     """log(1 + p(1 − p)·v): what a game tells about all strengths alike."""
     return _information(strengths, pair_variances(covariance))
 
 
-def uncertainty_weights(strengths: Floats, covariance: Floats, _games: Floats) -> Floats:
+def uncertainty_weights(
+    strengths: Floats, covariance: Floats, _games: Floats, newcomers: Bools
+) -> Floats:
     """max(open order, ill known) · log(1 + p(1 − p)·v): what is unsure, times what a game tells.
 
     The order of a pair is open while |Δ| is within `OPEN` of its standard errors, and a
     matter of chance less and less beyond: exp(−(|Δ|/√v − OPEN)²/2·`FADE`²). A model whose
     standard error is above `ILL_KNOWN` times the median one is of interest whatever its
-    place: a newcomer, and one far from all others that would never be drawn again.
+    place, such as one far from all others that would never be drawn again.
+
+    While there are newcomers, `NEWCOMER_SHARE` of the draws are theirs, by what a game
+    tells: variances alone cannot say who came late and who is merely left alone.
     """
     own = covariance.diagonal()
     ill_known = own / (ILL_KNOWN**2 * max(np.median(own), _LEAST_VARIANCE)) - 1.0
@@ -177,8 +219,21 @@ def uncertainty_weights(strengths: Floats, covariance: Floats, _games: Floats) -
         first, second, _ = pair_indices(len(strengths))
         np.maximum(weight, excess[first], out=weight)
         np.maximum(weight, excess[second], out=weight)
-    weight *= _information(strengths, variance)
+    information = _information(strengths, variance)
+    weight *= information
+    if newcomers.any():
+        weight = _welcome(weight, information, newcomers)
     return weight.astype(np.float64)
+
+
+def _welcome(weight: Floats, information: Floats, newcomers: Bools) -> Floats:
+    """The weights, with a share of the draws set aside for pairs with a newcomer."""
+    first, second, _ = pair_indices(len(newcomers))
+    theirs = np.where(newcomers[first] | newcomers[second], information, np.float32(0.0))
+    total, aside = float(weight.sum()), float(theirs.sum())
+    if not (total > 0 and aside > 0):
+        return weight
+    return np.asarray((1 - NEWCOMER_SHARE) * weight / total + NEWCOMER_SHARE * theirs / aside)
 
 
 POLICIES: Mapping[str, Policy] = {
@@ -197,6 +252,7 @@ def pair_distribution(
     *,
     policy: str,
     exploration: float,
+    newcomers: Bools | None = None,
 ) -> PairDistribution:
     """The distribution from which the next pair is drawn.
 
@@ -206,6 +262,8 @@ def pair_distribution(
         counts: games of each pair, symmetric, shape (M, M); none by default.
         policy: a key of `POLICIES`.
         exploration: share of the uniform distribution in the mixture, in (0, 1].
+        newcomers: which models came late and have yet to catch up, shape (M,); none by
+            default. Only `uncertainty` asks.
 
     Returns:
         ε · uniform + (1 − ε) · policy.
@@ -226,7 +284,10 @@ def pair_distribution(
     for name, matrix in {"covariance": covariance, "counts": counts}.items():
         if matrix.shape != (models, models):
             raise ValueError(f"{name}: shape {matrix.shape} does not fit {models} strengths")
-    probability = POLICIES[policy](strengths, covariance, counts)
+    newcomers = np.zeros(models, dtype=np.bool_) if newcomers is None else newcomers
+    if newcomers.shape != (models,):
+        raise ValueError(f"newcomers: shape {newcomers.shape} does not fit {models} strengths")
+    probability = POLICIES[policy](strengths, covariance, counts, newcomers)
     total = float(probability.sum())
     if not np.isfinite(total):
         raise ValueError("covariance, counts: not every value is finite, or a count is below 0")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranking.bradley_terry import DEFAULT_PRIOR, PairCounts, maximise
-from ranking.design import pair_differences, pair_distribution, pair_variances
+from ranking.design import find_games_due, pair_differences, pair_distribution, pair_variances
 from ranking.encoding import MODEL_A, MODEL_B
 from ranking.errors import RankingError
 from ranking.likelihoods import predict_outcomes
@@ -116,14 +116,20 @@ class Drawing:
         if self.refit_every < 1:
             raise RankingError(f"refit_every must be 1 vote or more, not {self.refit_every!r}")
 
-    def weigh(self, posterior: Posterior) -> PairDistribution:
-        """The distribution that a posterior leads to."""
+    def weigh(self, posterior: Posterior, due: Floats | None = None) -> PairDistribution:
+        """The distribution that a posterior leads to.
+
+        Args:
+            posterior: What is known.
+            due: Games that each model is to catch up with; none by default.
+        """
         wanted = pair_distribution(
             posterior.strengths,
             posterior.covariance,
             posterior.counts,
             policy=self.policy,
             exploration=self.exploration,
+            newcomers=None if due is None else posterior.counts.sum(axis=1) < due,
         )
         return wanted if self.constraints is None else constrain(wanted, self.constraints)
 
@@ -302,9 +308,10 @@ def play_newcomer(
     covariance = arena.posterior.covariance[:-1, :-1]
     centre = np.eye(models - 1) - 1.0 / (models - 1)
     goal = known * np.median(np.sqrt((centre @ covariance @ centre).diagonal()))
+    due = find_games_due(np.append(np.zeros(models - 1), head_start))
     cast = 0
     for step in _split(most, drawing.refit_every):
-        arena.cast(drawing.weigh(arena.posterior), step)
+        arena.cast(drawing.weigh(arena.posterior, due), step)
         cast += step
         if arena.posterior.covariance[-1, -1] <= goal**2:
             break

@@ -15,7 +15,9 @@ import typer
 from arena.cli.models import DEFAULT_CONFIG, ConfigOption
 
 if TYPE_CHECKING:
-    from arena.matchmaker import Outlook
+    from rich.text import Text
+
+    from arena.matchmaker import Outlook, Prospect
     from arena.settings import Settings
     from arena.store import Store
 
@@ -119,6 +121,9 @@ def _print_table(outlook: Outlook) -> None:
         table.add_column(column)
     for column in ("Drawn", "Votes", "of one", "of other", "Is stronger", "± points"):
         table.add_column(column, justify="right")
+    has_late = any(pair.newcomer for pair in outlook.prospects)
+    if has_late:
+        table.add_column("Newcomer")
     for pair in outlook.prospects:
         table.add_row(
             Text(pair.model_a),
@@ -129,6 +134,7 @@ def _print_table(outlook: Outlook) -> None:
             f"{pair.votes_b:,}",
             f"{pair.stronger_probability:.0%}",
             f"{_NORMAL_95 * pair.standard_error:.0f}",
+            *([_tell_late(pair)] if has_late else []),
         )
     # A pipe has no width of its own; 80 columns would fold every name.
     console = Console(width=None if sys.stdout.isatty() else 160)
@@ -137,3 +143,12 @@ def _print_table(outlook: Outlook) -> None:
         console.print(
             f"and {outlook.pairs - len(outlook.prospects):,} pairs less likely than these"
         )
+
+
+def _tell_late(pair: Prospect) -> Text:
+    """Which of the two came late, and how long it counts as new."""
+    from rich.text import Text
+
+    if pair.newcomer is None:
+        return Text("")
+    return Text(f"{pair.newcomer}, until {pair.votes_due:,} votes")

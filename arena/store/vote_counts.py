@@ -82,6 +82,7 @@ class Tally:
         recent: votes after that number.
         last_vote_id: the newest vote that was there; none after it is counted.
         marks: what would have moved, had one of the settled votes stopped counting.
+        first_vote_ids: the oldest vote that counts on each model that has one.
     """
 
     settled: Mapping[CategoryCell, int]
@@ -89,6 +90,7 @@ class Tally:
     recent: Mapping[CategoryCell, int]
     last_vote_id: int
     marks: _Marks
+    first_vote_ids: Mapping[str, int]
 
     @property
     def votes(self) -> int:
@@ -178,19 +180,21 @@ class VoteCounts:
             # Read before the counts: a change in between is then one that comes after.
             marks = _read_marks(connection)
             last = _read_last_id(connection)
-            if known is None or _has_past_changed(connection, known, marks):
-                settled, start = {}, 0
-            else:
-                settled, start = dict(known.settled), known.settled_until
+            if known is not None and _has_past_changed(connection, known, marks):
+                known = None
+            start = 0 if known is None else known.settled_until
             end = _find_settled(connection, start, last)
             newly = _count_cells(connection, votes.c.id > start, votes.c.id <= end)
             recent = _count_cells(connection, votes.c.id > end, votes.c.id <= last)
         return Tally(
-            settled=Counter(settled) + Counter(newly),
+            settled=Counter({} if known is None else known.settled) + Counter(newly.votes),
             settled_until=end,
-            recent=recent,
+            recent=recent.votes,
             last_vote_id=last,
             marks=marks,
+            first_vote_ids=_find_least(
+                newly.first_ids, recent.first_ids, {} if known is None else known.first_vote_ids
+            ),
         )
 
     def count_voters(self, *, since: datetime | None = None, until: datetime | None = None) -> int:
@@ -230,9 +234,30 @@ def _count_by(*keys: ColumnElement[Any]) -> Select[Any]:
     )
 
 
-def _count_cells(connection: Connection, *where: ColumnElement[bool]) -> dict[CategoryCell, int]:
-    query = _count_by(*_OUTCOME_KEYS, battles.c.category).where(*where)
-    return {(a, b, o, category): count for a, b, o, category, count in connection.execute(query)}
+def _find_least(*parts: Mapping[str, int]) -> dict[str, int]:
+    """The least of the numbers that each name has in some of the parts."""
+    least: dict[str, int] = {}
+    for part in parts:
+        for name, number in part.items():
+            least[name] = min(number, least.get(name, number))
+    return least
+
+
+class _Cells(NamedTuple):
+    """Votes of some range of numbers: counts, and the oldest on each model."""
+
+    votes: dict[CategoryCell, int]
+    first_ids: dict[str, int]
+
+
+def _count_cells(connection: Connection, *where: ColumnElement[bool]) -> _Cells:
+    query = _count_by(*_OUTCOME_KEYS, battles.c.category).add_columns(func.min(votes.c.id))
+    cells = _Cells({}, {})
+    for a, b, outcome, category, count, first in connection.execute(query.where(*where)):
+        cells.votes[a, b, outcome, category] = count
+        for model in (a, b):
+            cells.first_ids[model] = min(first, cells.first_ids.get(model, first))
+    return cells
 
 
 def _list_counts(cells: Mapping[Cell, int]) -> list[OutcomeCount]:

@@ -215,9 +215,11 @@ def test_the_reason_follows_from_what_is_known_of_a_pair(store: Store) -> None:
         win_probability=0.55,
         stronger_probability=0.81,
         standard_error=20.0,
+        newcomer=None,
+        votes_due=0,
     )
 
-    def told(**changes: float) -> str:
+    def told(**changes: float | str) -> str:
         prospect = replace(pair, **changes)  # type: ignore[arg-type]
         outlook = Outlook(policy="uncertainty", prospects=(prospect,), pairs=1, is_even=False)
         return TableParser(render_next(outlook, texts)).text
@@ -226,6 +228,8 @@ def test_the_reason_follows_from_what_is_known_of_a_pair(store: Store) -> None:
     assert words["next_unmet"].format(a="Amber", percent="81%") in told(battles=0)
     assert words["next_new"].format(model="Elm", votes=29) in told(votes_b=29)
     assert words["next_known"].format(a="Amber", points="39") in told(stronger_probability=0.99)
+    late = words["next_late"].format(model="Elm", votes="300", due="1,000")
+    assert late in told(newcomer="Elm", votes_due=1_000)
     assert "<1%" in told()
     assert "All pairs are drawn alike" not in told()
 

@@ -17,7 +17,7 @@ from arena.matchmaker import POLICY_VERSION, Matchmaker, TooFewModels
 from arena.settings import MatchmakingSettings, ModelRule, PairRule
 from arena.standing import Standing
 from arena.store import Store, open_store
-from ranking.design import POLICIES
+from ranking.design import NEWCOMER_SHARE, POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,6 +94,17 @@ async def test_the_newcomer_and_the_close_pairs_are_drawn_first(standing: Standi
     assert "Elm" in {first.model_a, first.model_b}
     known = {pair: chance for pair, chance in chances(matchmaker).items() if "Elm" not in pair}
     assert known[frozenset(("Amber", "Dune"))] == min(known.values())
+
+
+async def test_a_newcomer_is_in_half_of_the_battles_and_the_outlook_says_so(
+    standing: Standing,
+) -> None:
+    matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.01)
+    theirs = [pair for pair in matchmaker.outlook().prospects if pair.newcomer is not None]
+    assert {(pair.newcomer, pair.votes_due) for pair in theirs} == {("Elm", 300)}
+    assert len(theirs) == 4
+    assert sum(pair.probability for pair in theirs) > 0.99 * NEWCOMER_SHARE
+    assert standing.newcomers(NAMES).tolist() == [False] * 4 + [True]
 
 
 async def test_an_outlook_says_what_is_known_of_a_pair(standing: Standing) -> None:

@@ -49,9 +49,17 @@ def test_the_table_names_the_newcomer_first(config: Path) -> None:
     assert done.exit_code == 0, done.output
     lines = [line for line in done.stdout.splitlines() if "│" in line]
     assert len(lines) == 3
-    assert all("Dune" in line for line in lines)
+    assert all("Dune, until 300 votes" in line for line in lines)
     assert "Next pairs under uncertainty" in done.stdout
     assert "and 3 pairs less likely than these" in done.stdout
+
+
+def test_where_nobody_is_new_the_table_has_no_column_for_it(config: Path) -> None:
+    config.write_text(config.read_text().replace('"Dune"', '"Dune"\nenabled = false'))
+    done = pairs(config)
+    assert done.exit_code == 0, done.output
+    assert "Amber" in done.stdout
+    assert "Newcomer" not in done.stdout
 
 
 def test_json_has_the_whole_distribution(config: Path) -> None:

@@ -135,6 +135,26 @@ async def test_a_vote_taken_out_is_forgotten(store: Store) -> None:
     assert strengths(standing) == [0, 0, 0, 0]
 
 
+async def test_a_model_that_came_late_is_a_newcomer_until_it_has_caught_up(store: Store) -> None:
+    names = (*NAMES, "Gone")
+    cast_many(store, NAMES, 100)  # 50 on each of the four
+    standing = make(store, names)
+    assert not standing.newcomers(names).any()  # nothing is known of anybody
+    await standing.catch_up()
+    assert standing.votes_due(names) == (0, 0, 0, 0, 50)
+    assert standing.newcomers(names).tolist() == [False] * 4 + [True]
+    for number in range(49):
+        cast(store, "Gone", "Amber", Outcome.TIE, voter_id=f"voter-{number}")
+    await standing.catch_up()
+    assert standing.newcomers(("Gone", "Amber")).tolist() == [True, False]
+    learn(standing, voted(store, "Gone", "Birch", Outcome.MODEL_A))
+    assert not standing.newcomers(names).any()  # at once, not at the next count
+    restarted = make(store, names)
+    await restarted.catch_up()
+    assert restarted.votes_due(names) == standing.votes_due(names)
+    assert not restarted.newcomers(names).any()
+
+
 async def test_nothing_is_fitted_where_nothing_changed(store: Store) -> None:
     cast_many(store, NAMES, 50)
     standing = make(store)

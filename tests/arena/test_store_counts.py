@@ -128,6 +128,21 @@ def test_a_tally_brought_up_to_date_is_a_full_count_whatever_happened(
             assert tally.last_vote_id == store.votes.last_id()
 
 
+def test_a_tally_knows_the_first_vote_on_each_model(store: Store) -> None:
+    early = store.votes.tally()
+    assert early.first_vote_ids == {}
+    for outcome in (Outcome.TIE, Outcome.MODEL_B):
+        vote(store, outcome)
+    recent = store.votes.tally(early)
+    assert recent.first_vote_ids == {A: 1, B: 1}
+    age(store)
+    vote(store, Outcome.MODEL_A)
+    settled = store.votes.tally(recent)
+    assert settled.first_vote_ids == {A: 1, B: 1}
+    exclude(store, 1)
+    assert store.votes.tally(settled).first_vote_ids == {A: 2, B: 2}
+
+
 def test_a_tally_counts_the_settled_votes_once(store: Store) -> None:
     for outcome in (Outcome.TIE, Outcome.TIE, Outcome.MODEL_B):
         vote(store, outcome)

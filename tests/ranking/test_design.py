@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranking.design import CLOSENESS, POLICIES, closest_weights, pair_distribution
+from ranking.design import (
+    CLOSENESS,
+    MOST_DUE,
+    NEWCOMER_SHARE,
+    POLICIES,
+    closest_weights,
+    find_games_due,
+    pair_distribution,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 STRENGTHS = st.lists(st.floats(-50, 50), min_size=2, max_size=12)
 EXPLORATION = st.floats(1e-6, 1.0)
@@ -55,7 +67,12 @@ def test_closest_weighs_as_the_formula_says() -> None:
 
 def test_the_share_that_closeness_leaves_is_as_documented() -> None:
     even, six, seven = (
-        closest_weights(np.array([math.log(win / (1 - win)), 0.0]), np.eye(2), np.zeros((2, 2)))[0]
+        closest_weights(
+            np.array([math.log(win / (1 - win)), 0.0]),
+            np.eye(2),
+            np.zeros((2, 2)),
+            np.zeros(2, dtype=np.bool_),
+        )[0]
         for win in (0.5, 0.6, 0.7)
     )
     assert six / even == pytest.approx(0.61, abs=0.005)
@@ -114,12 +131,61 @@ def test_a_model_far_from_all_others_is_not_left_behind() -> None:
     assert shares[1] > 0.1
 
 
+def test_half_of_the_draws_of_uncertainty_are_a_newcomers() -> None:
+    strengths, covariance = np.array([0.0, 0.1, -0.1, 1.0]), np.diag([0.01, 0.01, 0.01, 0.012])
+    late = np.array([False, False, False, True])
+
+    def draw(policy: str, newcomers: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+        return pair_distribution(
+            strengths, covariance, policy=policy, exploration=0.2, newcomers=newcomers
+        ).probability
+
+    before, after = draw("uncertainty", None), draw("uncertainty", late)
+    theirs = np.array([2, 4, 5])  # (0, 3), (1, 3), (2, 3)
+    apart = [math.log(1 + math.exp(-d) / (1 + math.exp(-d)) ** 2 * 0.022) for d in (1, 0.9, 1.1)]
+    expected = (before - 0.2 / 6) * (1 - NEWCOMER_SHARE) + 0.2 / 6
+    expected[theirs] += 0.8 * NEWCOMER_SHARE * np.array(apart) / sum(apart)
+    assert after == pytest.approx(expected)
+    assert after[theirs].sum() > 0.8 * NEWCOMER_SHARE > 2 * before[theirs].sum()
+    for policy in set(POLICIES) - {"uncertainty"}:
+        assert draw(policy, late) == pytest.approx(draw(policy, None))
+
+
+def test_nothing_overflows_with_newcomers_of_whom_a_game_tells_nothing() -> None:
+    strengths = np.array([1e6, -1e6, 0.0])
+    drawn = pair_distribution(
+        strengths,
+        np.zeros((3, 3)),
+        policy="uncertainty",
+        exploration=0.1,
+        newcomers=np.array([True, False, False]),
+    )
+    assert drawn.probability.sum() == pytest.approx(1)
+    assert (drawn.probability >= 0.1 / 3 * (1 - 1e-9)).all()
+
+
+def test_a_model_is_to_catch_up_with_what_the_others_had_when_it_came() -> None:
+    # Three came with the first votes; at 90 they had 60 games each, and at 200 four had 100.
+    assert find_games_due(np.array([200.0, 0, 0, 1, 90])).tolist() == [100, 0, 0, 0, 60]
+    # Two that came together are not each other's yardstick.
+    assert find_games_due(np.array([0.0, 0, 90, 90])).tolist() == [0, 0, 90, 90]
+    # Of an arena in which the others hardly had games nobody is late, nor alone in one.
+    assert find_games_due(np.array([0.0, 0, 1, 20, 25])).tolist() == [0] * 5
+    assert find_games_due(np.array([5_000.0, 0])).tolist() == [0, 0]
+    assert find_games_due(np.array([0.0, 0, 1e6])).tolist() == [0, 0, MOST_DUE]
+    assert find_games_due(np.array([40.0, 40, 40])).tolist() == [0, 0, 0]
+
+
 def test_a_matrix_of_another_size_or_without_a_value_is_refused() -> None:
     with pytest.raises(ValueError, match=r"counts: shape \(2, 2\) does not fit 3 strengths"):
         pair_distribution(np.zeros(3), counts=np.zeros((2, 2)), policy="variance", exploration=0.1)
     with pytest.raises(ValueError, match="not every value is finite"):
         pair_distribution(
             np.zeros(2), np.full((2, 2), math.nan), policy="information", exploration=0.1
+        )
+    with pytest.raises(ValueError, match=r"newcomers: shape \(2,\) does not fit 3 strengths"):
+        pair_distribution(
+            np.zeros(3), policy="uncertainty", exploration=0.1, newcomers=np.array([True, False])
         )
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ranking.design import FADE, ILL_KNOWN, OPEN, POLICIES
+from ranking.design import FADE, ILL_KNOWN, MOST_DUE, NEWCOMER_SHARE, OPEN, POLICIES
 
 PAGE = (Path(__file__).parents[2] / "docs/pairing.md").read_text(encoding="utf-8")
 
@@ -23,4 +23,7 @@ def test_the_policies_and_constants_of_the_page_are_the_codes() -> None:
     )
     assert told == list(POLICIES)
     assert (OPEN, FADE, ILL_KNOWN) == (0.5, 0.85, 2.0)
+    assert (NEWCOMER_SHARE, MOST_DUE) == (0.5, 2_000)
+    assert "half of what the policy draws is theirs" in PAGE
+    assert "or than 2,000 if that is less" in PAGE
     assert "exp(−(|Δ|/√v − ½)²/2·0.85²)" in PAGE

@@ -154,6 +154,19 @@ def test_a_newcomer_is_known_sooner_than_by_uniform_drawing() -> None:
     assert uniform == pytest.approx(2_000 / 4, rel=0.4)
 
 
+def test_a_newcomer_is_followed_until_it_has_caught_up() -> None:
+    strengths = np.append(draw_strengths(7, seed=2), 0.1)
+    uniform, adaptive = (
+        play_newcomer(
+            strengths, 2_000, seed=1, drawing=Drawing(policy=policy, refit_every=10), known=1.0
+        )
+        for policy in ("uniform", "uncertainty")
+    )
+    assert adaptive < uniform / 2
+    # Each of the seven had 571 games; of eight models one is in a quarter of even draws.
+    assert uniform == pytest.approx(4 * 571, rel=0.25)
+
+
 @pytest.mark.parametrize("favourite", [0, 7])
 def test_fans_can_neither_flood_nor_starve_a_model_beyond_its_bounds(favourite: int) -> None:
     """A fifth of the votes always for one model, the best or the worst of eight."""
