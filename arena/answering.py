@@ -10,10 +10,19 @@ import asyncio
 import logging
 import time
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from arena.battles import Battle, Response, ResponseStatus, Side, storable
+from arena.battles import (
+    Battle,
+    BattleStatus,
+    Response,
+    ResponseStatus,
+    Side,
+    settled_status,
+    storable,
+)
 from arena.views import SideState, SideView
 from serving.protocol import (
     Completion,
@@ -114,7 +123,8 @@ class Answering:
         models: the model of each side that is to be asked.
         sides: the sides to ask; the others keep what is on record.
         heard: told the name of a model and how its answer ended.
-        commit: stores an ended answer.
+        commit: stores an ended answer, with the last one what the battle comes to, and says
+            whether that settled it.
         settled: called once all sides have ended and are stored.
 
     Attributes:
@@ -122,6 +132,8 @@ class Answering:
         watchers: how many pages are watching.
         visits: how many have begun to.
         done: whether all sides have ended and the battle is settled on record.
+        outcome: the battle as this process has put it on record, `None` before that and
+            where it could not.
     """
 
     def __init__(
@@ -131,7 +143,7 @@ class Answering:
         models: Mapping[Side, ChatModel],
         sides: Iterable[Side],
         heard: Callable[[str, Response], None],
-        commit: Callable[[str, Response], Awaitable[None]],
+        commit: Callable[[str, Response, BattleStatus | None], Awaitable[bool]],
         settled: Callable[[Answering], Awaitable[None]],
     ) -> None:
         self.battle = battle
@@ -147,6 +159,10 @@ class Answering:
         self.watchers = 0
         self.visits = 0
         self.done = False
+        self.outcome: Battle | None = None
+        # One answer after the other, so that the last one knows how all have ended.
+        self._recording = asyncio.Lock()
+        self._stored: tuple[Response, ...] = ()
         self._tasks = {
             side: asyncio.create_task(self._answer(draft)) for side, draft in self._drafts.items()
         }
@@ -179,7 +195,8 @@ class Answering:
         response = await self._hear(draft)
         draft.is_heard = True
         self._heard(self.battle.pairing.model(draft.side), response)
-        draft.ended = await self._store(draft, response)
+        async with self._recording:
+            draft.ended = await self._store(draft, response)
         self.version += 1
 
     async def _hear(self, draft: _Draft) -> Response:
@@ -208,12 +225,21 @@ class Answering:
         raise ServingError("the stream ended without saying so")
 
     async def _store(self, draft: _Draft, response: Response) -> Response:
-        """Commits an answer; one that cannot be stored is shown as failed, never as complete."""
+        """Commits an answer; one that cannot be stored is shown as failed, never as complete.
+
+        With the last one the battle is settled in the same transaction.
+        """
+        is_last = all(d.ended is not None for d in self._drafts.values() if d is not draft)
+        status = settled_status(self._statuses({draft.side: response})) if is_last else None
         try:
-            await self._commit(self.battle.id, response)
+            is_settled = await self._commit(self.battle.id, response, status)
         except Exception:
             logger.exception("battle %s: a response could not be stored", self.battle.id)
             return draft.broken(ResponseStatus.FAILED, kind="NotStored", words=None)
+        self._stored += (response,)
+        if status is not None and is_settled:
+            responses = (*self.battle.responses, *self._stored)
+            self.outcome = replace(self.battle, responses=responses, status=status)
         return response
 
     async def _finish(self) -> None:
@@ -227,14 +253,19 @@ class Answering:
             self.done = True
             self.version += 1
 
-    def statuses(self) -> tuple[ResponseStatus, ...]:
-        """How both sides' last answers ended."""
+    @property
+    def status(self) -> BattleStatus:
+        """What the sides make of the battle, once all have ended."""
+        return settled_status(self._statuses({}))
+
+    def _statuses(self, ending: Mapping[Side, Response]) -> tuple[ResponseStatus, ...]:
+        """How both sides' last answers ended, or are about to."""
         found = []
         for side in Side:
             draft = self._drafts.get(side)
             ended = self.battle.response(len(self.battle.prompts) - 1, side)
             if draft is not None:
-                ended = draft.ended
+                ended = ending.get(side, draft.ended)
             found.append(ResponseStatus.CANCELLED if ended is None else ended.status)
         return tuple(found)
 

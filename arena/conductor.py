@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from arena.answering import Answering
 from arena.battles import (
     Battle,
+    BattleStatus,
     InvalidPrompt,
     ModelGone,
     Outcome,
     Response,
     Side,
     clean_prompt,
-    settled_status,
 )
 from arena.upkeep import Upkeep
 from arena.watching import Watching, live_view
@@ -283,15 +283,30 @@ class Conductor:
         self._watching.stop_if_left(live)  # the page may be gone before it begins to watch
         return live_view(live)
 
-    async def _commit(self, battle_id: str, response: Response) -> None:
-        await asyncio.to_thread(self._store.battles.add_response, battle_id, response)
+    async def _commit(
+        self, battle_id: str, response: Response, status: BattleStatus | None
+    ) -> bool:
+        battles = self._store.battles
+        if status is None:
+            await asyncio.to_thread(battles.add_response, battle_id, response)
+            return False
+        return await asyncio.to_thread(
+            battles.add_last_response,
+            battle_id,
+            response,
+            status,
+            worker_id=self._upkeep.worker_id,
+        )
 
     async def _settled(self, live: Answering) -> None:
         try:
-            status = settled_status(live.statuses())
-            await asyncio.to_thread(
-                self._store.battles.settle, live.battle.id, status, worker_id=self._upkeep.worker_id
-            )
+            if live.outcome is None:  # the last answer could not be stored
+                await asyncio.to_thread(
+                    self._store.battles.settle,
+                    live.battle.id,
+                    live.status,
+                    worker_id=self._upkeep.worker_id,
+                )
         finally:
             # A follow-up may have begun the moment the status was on record.
             if self._watching.live.get(live.battle.id) is live:

@@ -128,7 +128,11 @@ class Watching:
                         if live.version != seen and not live.done:
                             seen = live.version
                             yield live_view(live)
-            battle = await asyncio.to_thread(self._store.battles.get, battle_id, voter_id=voter_id)
+            battle = None if live is None else live.outcome
+            if battle is None:
+                battle = await asyncio.to_thread(
+                    self._store.battles.get, battle_id, voter_id=voter_id
+                )
             if battle_id in self.live:  # asked again in the meantime
                 continue
             yield await self.recorded_view(battle)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import exists, func, insert, select, update
+from sqlalchemy import bindparam, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from arena.battles import (
@@ -32,6 +32,37 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, RowMapping, Table
     from sqlalchemy.engine import Connection, Engine
+
+
+# Made once: to put a statement together takes longer than to run it.
+_ADD_BATTLE, _ADD_TURN, _ADD_RESPONSE = insert(battles), insert(turns), insert(responses)
+_SETTLE = (
+    update(battles)
+    .where(
+        battles.c.id == bindparam("battle"),
+        battles.c.status == BattleStatus.ANSWERING,
+        battles.c.worker_id == bindparam("worker"),
+    )
+    .values(status=bindparam("settled"), worker_id=None, updated_at=bindparam("now"))
+)
+_SET_STATUS = (
+    update(battles)
+    .where(battles.c.id == bindparam("battle"))
+    .values(status=bindparam("becomes"), worker_id=bindparam("worker"), updated_at=bindparam("now"))
+)
+_BATTLE = select(battles).where(battles.c.id == bindparam("battle"))
+# SQLite has no row locks; its write lock is held by whoever means to write.
+_LOCKED_BATTLE = _BATTLE.with_for_update()
+_PROMPTS = (
+    select(turns.c.prompt).where(turns.c.battle_id == bindparam("battle")).order_by(turns.c.turn)
+)
+_RESPONSES = (
+    select(responses).where(responses.c.battle_id == bindparam("battle")).order_by(responses.c.id)
+)
+_OWN_VOTE = select(votes).where(
+    votes.c.battle_id == bindparam("battle"), votes.c.voter_id == bindparam("voter")
+)
+_RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
 
 
 class BattleRecords:
@@ -75,19 +106,18 @@ class BattleRecords:
         )
         with begin_write(self._engine) as connection:
             _ensure_voter(connection, voter_id, now)
-            connection.execute(
-                insert(battles).values(
-                    id=battle.id,
-                    voter_id=voter_id,
-                    status=battle.status,
-                    worker_id=worker_id,
-                    created_at=now,
-                    updated_at=now,
-                    category=known and known.category,
-                    language=known and known.language,
-                    **asdict(pairing),
-                )
-            )
+            row = {
+                "id": battle.id,
+                "voter_id": voter_id,
+                "status": battle.status,
+                "worker_id": worker_id,
+                "created_at": now,
+                "updated_at": now,
+                "category": known and known.category,
+                "language": known and known.language,
+                **asdict(pairing),
+            }
+            connection.execute(_ADD_BATTLE, row)
             _add_turn(connection, battle.id, 0, prompt, now)
         return battle
 
@@ -118,24 +148,31 @@ class BattleRecords:
     def add_response(self, battle_id: str, response: Response) -> None:
         """Records an ended answer."""
         with begin_write(self._engine) as connection:
-            connection.execute(insert(responses).values(battle_id=battle_id, **asdict(response)))
+            _add_response(connection, battle_id, response)
 
-    def settle(self, battle_id: str, status: BattleStatus, *, worker_id: str) -> None:
+    def add_last_response(
+        self, battle_id: str, response: Response, status: BattleStatus, *, worker_id: str
+    ) -> bool:
+        """Records the answer that ended last, and what both make of the battle.
+
+        Returns:
+            Whether the battle was settled, see `settle`; the answer is on record anyway.
+        """
+        with begin_write(self._engine) as connection:
+            _add_response(connection, battle_id, response)
+            return _settle(connection, battle_id, status, worker_id)
+
+    def settle(self, battle_id: str, status: BattleStatus, *, worker_id: str) -> bool:
         """Records that both sides have ended and what that makes of the battle.
 
         Only the worker that is answering may say so: one that was taken for dead must not
         reopen what its successor has finished, or what has been voted on.
+
+        Returns:
+            Whether it was for this worker to say.
         """
         with begin_write(self._engine) as connection:
-            connection.execute(
-                update(battles)
-                .where(
-                    battles.c.id == battle_id,
-                    battles.c.status == BattleStatus.ANSWERING,
-                    battles.c.worker_id == worker_id,
-                )
-                .values(status=status, worker_id=None, updated_at=_now())
-            )
+            return _settle(connection, battle_id, status, worker_id)
 
     def get(self, battle_id: str, *, voter_id: str) -> Battle:
         """A voter's battle.
@@ -222,9 +259,12 @@ def _insert_new(
     """Inserts a row unless it is there, which on PostgreSQL another writer may see to meanwhile."""
     if connection.scalar(select(exists().where(where))):
         return False
+    if connection.dialect.name == "sqlite":  # no other writer: a savepoint would guard nothing
+        connection.execute(insert(table), dict(values))
+        return True
     try:
         with connection.begin_nested():
-            connection.execute(insert(table).values(values))
+            connection.execute(insert(table), dict(values))
     except IntegrityError:
         return False
     return True
@@ -233,17 +273,25 @@ def _insert_new(
 def _add_turn(
     connection: Connection, battle_id: str, turn: int, prompt: str, now: datetime
 ) -> None:
-    connection.execute(
-        insert(turns).values(battle_id=battle_id, turn=turn, prompt=prompt, created_at=now)
-    )
+    row = {"battle_id": battle_id, "turn": turn, "prompt": prompt, "created_at": now}
+    connection.execute(_ADD_TURN, row)
+
+
+def _add_response(connection: Connection, battle_id: str, response: Response) -> None:
+    row = {name: getattr(response, name) for name in _RESPONSE_FIELDS}
+    connection.execute(_ADD_RESPONSE, {"battle_id": battle_id, **row})
+
+
+def _settle(connection: Connection, battle_id: str, status: BattleStatus, worker_id: str) -> bool:
+    told = {"battle": battle_id, "worker": worker_id, "settled": status, "now": _now()}
+    return connection.execute(_SETTLE, told).rowcount == 1
 
 
 def _set_status(
     connection: Connection, battle_id: str, status: BattleStatus, worker_id: str | None
 ) -> None:
-    where = battles.c.id == battle_id
-    values = {"status": status, "worker_id": worker_id, "updated_at": _now()}
-    connection.execute(update(battles).where(where).values(values))
+    told = {"battle": battle_id, "becomes": status, "worker": worker_id, "now": _now()}
+    connection.execute(_SET_STATUS, told)
 
 
 def _add_vote(connection: Connection, battle: Battle, outcome: Outcome) -> None:
@@ -263,22 +311,18 @@ def _add_vote(connection: Connection, battle: Battle, outcome: Outcome) -> None:
 
 def load_battle(connection: Connection, battle_id: str, *, lock: bool = False) -> Battle:
     """Reads a battle; `lock` keeps its row from other writers until the commit."""
-    query = select(battles).where(battles.c.id == battle_id)
-    if lock:
-        query = query.with_for_update()  # SQLite has no row locks; its write lock is already held
-    row = connection.execute(query).mappings().one_or_none()
+    which = {"battle": battle_id}
+    row = connection.execute(_LOCKED_BATTLE if lock else _BATTLE, which).mappings().one_or_none()
     if row is None:
         raise UnknownBattle(battle_id)
-    prompts = select(turns.c.prompt).where(turns.c.battle_id == battle_id).order_by(turns.c.turn)
-    answers = select(responses).where(responses.c.battle_id == battle_id).order_by(responses.c.id)
     vote = None
     if row["status"] == BattleStatus.VOTED:
-        own = (votes.c.battle_id == battle_id, votes.c.voter_id == row["voter_id"])
-        vote = connection.execute(select(votes).where(*own)).mappings().one()
+        own = {**which, "voter": row["voter_id"]}
+        vote = connection.execute(_OWN_VOTE, own).mappings().one()
     return _battle(
         row,
-        prompts=tuple(connection.scalars(prompts)),
-        answers=connection.execute(answers).mappings().all(),
+        prompts=tuple(connection.scalars(_PROMPTS, which)),
+        answers=connection.execute(_RESPONSES, which).mappings().all(),
         vote=vote,
     )
 
@@ -304,7 +348,7 @@ def _battle(
 
 
 def _response(row: RowMapping) -> Response:
-    values = {name: row[name] for name in Response.__dataclass_fields__}
+    values = {name: row[name] for name in _RESPONSE_FIELDS}
     values["side"] = Side(values["side"])
     values["status"] = ResponseStatus(values["status"])
     return Response(**values)

@@ -26,6 +26,8 @@ class Desk:
     def __init__(self, battle: Battle, a: StagedModel, b: StagedModel, *sides: Side) -> None:
         self.stored: list[Response] = []
         self.heard: list[tuple[str, ResponseStatus]] = []
+        self.statuses: list[BattleStatus | None] = []
+        self.fails = False
         self.settled = 0
         self.answering = Answering(
             battle,
@@ -36,9 +38,16 @@ class Desk:
             settled=self._settle,
         )
 
-    async def _commit(self, battle_id: str, response: Response) -> None:
+    async def _commit(
+        self, battle_id: str, response: Response, status: BattleStatus | None
+    ) -> bool:
         assert battle_id == "battle-1"
+        await asyncio.sleep(0.01)
+        if self.fails:
+            raise OSError("the disk is full")
         self.stored.append(response)
+        self.statuses.append(status)
+        return status is not None
 
     async def _settle(self, answering: Answering) -> None:
         assert not answering.done
@@ -86,7 +95,7 @@ async def test_a_broken_answer_keeps_what_came_and_why(last: Step, kind: str, wo
     assert response.time_to_first_token is not None
     assert response.duration is not None
     assert 0 <= response.time_to_first_token < 0.05 <= response.duration
-    assert desk.answering.statuses() == (ResponseStatus.COMPLETE, ResponseStatus.FAILED)
+    assert desk.answering.status is BattleStatus.FAILED
 
 
 async def test_a_failure_of_one_side_does_not_touch_the_other() -> None:
@@ -128,7 +137,7 @@ async def test_only_the_sides_that_are_asked_are_drafts() -> None:
     assert desk.answering.draft(Side.A) is None
     assert a.asked == []
     assert stored[Side.B].attempt == 1
-    assert desk.answering.statuses() == (ResponseStatus.COMPLETE, ResponseStatus.COMPLETE)
+    assert desk.answering.status is BattleStatus.READY
 
 
 async def test_stopping_waits_until_what_came_is_stored() -> None:
@@ -150,9 +159,44 @@ async def test_stopping_before_anything_began_still_settles() -> None:
     desk = Desk(fresh_battle(), a, b)
     await desk.answering.stop()
     await desk.finish()
-    assert desk.answering.statuses() == (ResponseStatus.CANCELLED, ResponseStatus.CANCELLED)
+    assert desk.answering.status is BattleStatus.ABANDONED
 
 
 async def test_a_providers_endless_name_is_cut_to_its_column() -> None:
     stored = await Desk(fresh_battle(), StagedModel("x" * 400), StagedModel("B")).finish()
     assert stored[Side.A].model_id == "x" * 300
+
+
+async def test_the_answer_that_ends_last_settles_the_battle_with_it() -> None:
+    desk = Desk(fresh_battle(), StagedModel("A", "Both at"), StagedModel("B", "once."))
+    await desk.finish()
+    assert desk.statuses == [None, BattleStatus.READY]
+    outcome = desk.answering.outcome
+    assert outcome is not None
+    assert outcome.status is BattleStatus.READY
+    assert outcome.responses == tuple(desk.stored)
+    assert outcome.edition == 2
+
+
+async def test_a_retried_side_settles_with_the_answer_that_was_there() -> None:
+    battle = battle_with(answer(Side.A), answer(Side.B, status=ResponseStatus.FAILED))
+    desk = Desk(battle, StagedModel("A"), StagedModel("B"), Side.B)
+    await desk.finish()
+    assert desk.statuses == [BattleStatus.READY]
+    outcome = desk.answering.outcome
+    assert outcome is not None
+    assert outcome.responses == (*battle.responses, *desk.stored)
+
+
+async def test_what_could_not_be_stored_is_no_outcome() -> None:
+    wait = asyncio.Event()
+    desk = Desk(fresh_battle(), StagedModel("A", "Kept."), StagedModel("B", wait, "Lost."))
+    await until(lambda: desk.stored)
+    desk.fails = True
+    wait.set()
+    await desk.finish()
+    assert desk.answering.outcome is None
+    assert desk.answering.status is BattleStatus.FAILED
+    view = desk.answering.draft(Side.B)
+    assert view is not None
+    assert (view.state, view.problem) == (SideState.FAILED, "NotStored")
