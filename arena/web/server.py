@@ -10,7 +10,8 @@ import signal
 import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -163,6 +164,18 @@ def _mount(app: FastAPI, blocks: gr.Blocks, *, path: str) -> None:
         mcp_server=False,
         theme=build_theme(),
     )
+    _spare_the_sessions(blocks)
+
+
+def _spare_the_sessions(blocks: gr.Blocks) -> None:
+    """Spares visitors' sessions a copy of every component's settings.
+
+    Gradio keeps one in each for its deep links, which these pages do not have: four
+    milliseconds of a visitor's first click. What it needs of a component that is written to
+    it makes then.
+    """
+    bare = SimpleNamespace(default_config=blocks.default_config, blocks={})
+    blocks.state_holder.blocks = cast("gr.Blocks", bare)  # what it makes sessions from
 
 
 def _pace(blocks: gr.Blocks) -> None:

@@ -102,7 +102,6 @@ async def _measure(url: str, *, battles: int, arriving_over: float) -> list[Timi
     visitors = [Visitor(port, session=f"visit{number}") for number in range(battles)]
     for visitor in visitors:
         await visitor.open()
-        await visitor.send(events["restore"], [""])
 
     async def _one(number: int, visitor: Visitor) -> Timing:
         await asyncio.sleep(arriving_over * number / battles)
@@ -172,14 +171,14 @@ class Visitor:
 
 
 async def _find_events(port: int) -> dict[str, int]:
-    """The numbers of the events that a browser sends on coming back and on asking."""
+    """The number of the event that a browser sends on asking."""
     answer = await Visitor(port, session="").fetch("GET", "/en/config")
     config = json.loads(answer.partition(b"\r\n\r\n")[2])
     names = {part["id"]: part["props"].get("elem_id") for part in config["components"]}
     found = {}
     for event in config["dependencies"]:
         for target, _ in event["targets"]:
-            if names.get(target) in {"restore", "send"}:
+            if names.get(target) == "send":
                 found[names[target]] = event["id"]
     return found
 
