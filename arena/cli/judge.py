@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from arena.cli.stores import ConfigOption, DataDirOption, opened_arena
 
 if TYPE_CHECKING:
     from arena.store import KnownJudge
@@ -19,10 +20,6 @@ arena judge run --judge "GPT 5 mini" --battles 200 --max-cost 2
 
 arena judge run --judge smollm2-plain --mode reference --category math --yes
 """
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", help="The arena's settings.", show_default="arena.toml"),
-]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 app = typer.Typer(
@@ -87,6 +84,7 @@ def run(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Begin without asking.")] = False,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Judge stored battles; what is on record already is not asked again.
@@ -104,20 +102,22 @@ def run(
             temperature=temperature, max_tokens=max_tokens, structured=structured,
             retry_failed=retry_failed,
         )  # fmt: skip
-        status = carry_out(choice, config=config, yes=yes, as_json=as_json)
+        with opened_arena(config, data_dir) as (settings, store):
+            status = carry_out(choice, settings, store, yes=yes, as_json=as_json)
     if status:
         raise typer.Exit(status)
 
 
 @app.command("list", epilog="Example: arena judge list --config arena.toml")
-def list_judges(*, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def list_judges(
+    *, config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """List the judges on record."""
     from arena.cli.judge_output import describe, draw_judges, print_table
     from arena.cli.refusals import refusing
-    from arena.cli.stores import opened_store
     from arena.judging.summaries import summarise
 
-    with refusing(), opened_store(config) as store:
+    with refusing(), opened_arena(config, data_dir) as (_, store):
         found = [
             (known, summarise(store.judge_verdicts.calls(known.judge.voter_id)))
             for known in store.judgings.judges()
@@ -136,14 +136,14 @@ def show(
     name: Annotated[str, typer.Argument(help="As `arena judge list` has it.")],
     *,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what one judge has done so far, and how it ranks the models."""
     from arena.cli.judge_output import print_judge
     from arena.cli.refusals import refusing
-    from arena.cli.stores import opened_store
 
-    with refusing(), opened_store(config) as store:
+    with refusing(), opened_arena(config, data_dir) as (_, store):
         known = _find(store.judgings.judges(), name)
         print_judge(store, known, as_json=as_json)
 

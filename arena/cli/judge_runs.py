@@ -13,17 +13,14 @@ import typer
 
 from arena.cli.counting import showing_count
 from arena.cli.judge_output import explain_estimate, print_judge
-from arena.cli.models import DEFAULT_CONFIG, choose_models
+from arena.cli.models import choose_models
 from arena.cli.refusals import Refusal
-from arena.cli.stores import opening
 from arena.judging.judgements import JudgeMode
 from arena.judging.launching import JudgeWorker, WorkerFailed
 from arena.judging.orders import RunOrder, describe_judge, estimate
-from arena.settings import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from arena.judging.orders import Estimate
     from arena.settings import Settings
@@ -53,7 +50,7 @@ class Choice:
     retry_failed: bool
 
 
-def carry_out(choice: Choice, *, config: Path | None, yes: bool, as_json: bool) -> int:
+def carry_out(choice: Choice, settings: Settings, store: Store, *, yes: bool, as_json: bool) -> int:
     """Runs it all.
 
     Returns:
@@ -62,32 +59,30 @@ def carry_out(choice: Choice, *, config: Path | None, yes: bool, as_json: bool) 
     Raises:
         Refusal: something does not fit, or consent was not given.
     """
-    settings = load_settings(config or DEFAULT_CONFIG, runnable=False)
     spec = _find_model(settings, choice)
-    with opening(settings) as store:
-        battle_ids = _choose_battles(store, choice)
-        judge = describe_judge(
-            spec,
-            JudgeMode(choice.mode),
-            temperature=_read_temperature(choice.temperature),
-            max_tokens=choice.max_tokens,
-            structured=choice.structured,
-        )
-        order = RunOrder(
-            database_url=settings.database.url, spec=spec, judge=judge,
-            battle_ids=tuple(battle_ids), concurrency=choice.concurrency,
-            max_cost=choice.max_cost, retry_failed=choice.retry_failed,
-        )  # fmt: skip
-        expected = estimate(store, order)
-        _check(expected)
-        before = store.judgings.find(judge)
-        title = before.name if before is not None else f"{judge.model} ({judge.mode}), a new one"
-        typer.echo(explain_estimate(title, expected, spec, choice.concurrency), err=True)
-        if expected.to_ask:
-            _ask_consent(expected, yes=yes)
-        known = store.judgings.register(judge)
-        status = _work(order, expected) if expected.to_ask else 0
-        print_judge(store, known, as_json=as_json)
+    battle_ids = _choose_battles(store, choice)
+    judge = describe_judge(
+        spec,
+        JudgeMode(choice.mode),
+        temperature=_read_temperature(choice.temperature),
+        max_tokens=choice.max_tokens,
+        structured=choice.structured,
+    )
+    order = RunOrder(
+        database_url=settings.database.url, spec=spec, judge=judge,
+        battle_ids=tuple(battle_ids), concurrency=choice.concurrency,
+        max_cost=choice.max_cost, retry_failed=choice.retry_failed,
+    )  # fmt: skip
+    expected = estimate(store, order)
+    _check(expected)
+    before = store.judgings.find(judge)
+    title = before.name if before is not None else f"{judge.model} ({judge.mode}), a new one"
+    typer.echo(explain_estimate(title, expected, spec, choice.concurrency), err=True)
+    if expected.to_ask:
+        _ask_consent(expected, yes=yes)
+    known = store.judgings.register(judge)
+    status = _work(order, expected) if expected.to_ask else 0
+    print_judge(store, known, as_json=as_json)
     return status
 
 

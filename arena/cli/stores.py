@@ -20,7 +20,6 @@ __all__ = [
     "DataDirOption",
     "find_address",
     "opened_arena",
-    "opened_store",
     "opening",
 ]
 
@@ -32,21 +31,6 @@ DataDirOption = Annotated[
     Path | None,
     typer.Option(help="The arena's data directory, in place of the settings' (arena demo)."),
 ]
-
-
-@contextmanager
-def opened_store(config: Path | None) -> Iterator[Store]:
-    """The record of the arena that a settings file describes.
-
-    Raises:
-        Refusal: the database cannot be opened.
-        SettingsError: the settings cannot be read.
-    """
-    from arena.cli.models import DEFAULT_CONFIG
-    from arena.settings import load_settings
-
-    with opening(load_settings(config or DEFAULT_CONFIG, runnable=False)) as store:
-        yield store
 
 
 @contextmanager

@@ -54,6 +54,21 @@ def call(config: Path, *arguments: str) -> Result:
     return CliRunner().invoke(app, ["judge", *arguments, "--config", str(config)])
 
 
+def test_an_arena_without_settings_is_named_by_its_folder(
+    arena: tuple[Path, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, store = arena
+    store.judgings.register(describe_judge(SPEC, JudgeMode.PLAIN))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    listed = CliRunner().invoke(app, ["judge", "list", "--data-dir", str(tmp_path)])
+    assert listed.exit_code == 0, listed.stderr
+    assert "Judge (plain)" in listed.stdout
+    shown = CliRunner().invoke(app, ["judge", "show", "Judge (plain)", "--data-dir", str(tmp_path)])
+    assert shown.exit_code == 0, shown.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
