@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from arena.cli.stores import ConfigOption, DataDirOption, find_address, opened_arena
+
+if TYPE_CHECKING:
+    from arena.cli.refusals import Refusal
 
 NameArgument = Annotated[str, typer.Argument(help="What you call the expert.")]
 OutputOption = Annotated[
@@ -177,6 +180,36 @@ def assignments(
         print_assignments(store.assignments.all(), store.assignments.shares(), as_json=as_json)
 
 
+@app.command(epilog="Example: arena experts withdraw study-1")
+def withdraw(
+    name: Annotated[str, typer.Argument(help="The assignment's name.")],
+    *,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Take back an assignment that nobody has begun; its battles can be given again."""
+    from arena.cli.refusals import Refusal, refusing
+    from arena.store import AlreadyJudged
+
+    with refusing(), opened_arena(config, data_dir) as (_, store):
+        try:
+            if not store.assignments.withdraw(name):
+                raise _unknown_assignment(name, [one.name for one in store.assignments.all()])
+        except AlreadyJudged as error:
+            raise Refusal(
+                f'"{name}" has {error} judgements already, and they stay. To end it, take its '
+                "experts' links back: arena experts revoke NAME"
+            ) from None
+        typer.echo(f"{name} is withdrawn: nobody was given its battles.")
+
+
+def _unknown_assignment(name: str, names: list[str]) -> Refusal:
+    from arena.cli.refusals import Refusal
+
+    there = f"There are: {', '.join(names)}" if names else "There is none yet"
+    return Refusal(f'there is no assignment named "{name}". {there}.')
+
+
 @app.command(epilog="Example: arena experts export --assignment study-1 --output study.csv")
 def export(
     *,
@@ -193,7 +226,7 @@ def export(
 ) -> None:
     """Write what crowd, experts and judges said of the same battles, a line each."""
     from arena.cli.experts_output import SUFFIXES, write_rows
-    from arena.cli.refusals import Refusal, refusing
+    from arena.cli.refusals import refusing
     from arena.cli.writing import choose_format
 
     with refusing():
@@ -201,6 +234,5 @@ def export(
         with opened_arena(config, data_dir) as (_, store):
             names = [one.name for one in store.assignments.all()]
             if assignment is not None and assignment not in names:
-                there = f"There are: {', '.join(names)}" if names else "There is none yet"
-                raise Refusal(f'there is no assignment named "{assignment}". {there}.')
+                raise _unknown_assignment(assignment, names)
             write_rows(store.judgements.read(assignment), chosen, output)

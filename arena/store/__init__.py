@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from arena.store.battle_records import BattleRecords
 from arena.store.engine import StoreError, open_engine
-from arena.store.expert_assignments import Assignment, ExpertAssignments, NameTaken, Share
+from arena.store.expert_assignments import (
+    AlreadyJudged,
+    Assignment,
+    ExpertAssignments,
+    NameTaken,
+    Share,
+)
 from arena.store.expert_records import ExpertRecords
 from arena.store.judge_verdicts import CallRecord, JudgeVerdict, JudgeVerdicts
 from arena.store.judged_battles import JudgedBattles
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "UNPARSABLE",
+    "AlreadyJudged",
     "Answer",
     "Assignment",
     "CallRecord",

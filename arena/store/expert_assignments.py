@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, null, select
+from sqlalchemy import delete, func, insert, null, select
 from sqlalchemy.exc import IntegrityError
 
 from arena.battles import BattleStatus, Outcome, names_itself
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 class NameTaken(Exception):
     """There is an assignment of that name."""
+
+
+class AlreadyJudged(Exception):
+    """Somebody has judged a battle of the assignment; the only argument says how many times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +166,36 @@ class ExpertAssignments:
                 connection.execute(insert(assignment_tasks), [_task(task, ids) for task in tasks])
         except IntegrityError:
             raise NameTaken(name) from None
+
+    def withdraw(self, name: str) -> bool:
+        """Takes an assignment back as if it had never been made: its battles are free again.
+
+        Args:
+            name: the assignment's.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            AlreadyJudged: what somebody has said stays, even if they took it back.
+        """
+        with begin_write(self._engine) as connection:
+            found = connection.scalar(select(assignments.c.id).where(assignments.c.name == name))
+            if found is None:
+                return False
+            items = select(assignment_items.c.id).where(assignment_items.c.assignment_id == found)
+            tasks = select(assignment_tasks.c.id).where(assignment_tasks.c.item_id.in_(items))
+            given = connection.scalar(select(func.count()).where(judgements.c.task_id.in_(tasks)))
+            if given:
+                raise AlreadyJudged(given)
+            connection.execute(
+                delete(assignment_tasks).where(assignment_tasks.c.item_id.in_(items))
+            )
+            connection.execute(
+                delete(assignment_items).where(assignment_items.c.assignment_id == found)
+            )
+            connection.execute(delete(assignments).where(assignments.c.id == found))
+        return True
 
     def all(self) -> list[Assignment]:
         """Every assignment, the first one first."""

@@ -170,6 +170,23 @@ def test_nothing_is_frozen_before_somebody_agrees(record: Store) -> None:
     assert "only 0 qualify" in refusal(*sample, "--yes")
 
 
+def test_what_nobody_has_begun_can_be_taken_back_and_given_again(record: Store) -> None:
+    vote_on_battles(record, [Outcome.MODEL_A] * 4)
+    experts("invite", "Ada")
+    sample = ("sample", "--battles", "4", "--experts", "1", "--yes")
+    experts(*sample, "--name", "mistake")
+    assert "There are: mistake." in refusal("withdraw", "mistaken")
+    assert "mistake is withdrawn" in experts("withdraw", "mistake").stdout
+    assert listed("assignments") == []
+    assert "There is none yet." in refusal("withdraw", "mistake")
+    (ada,) = record.experts.all()
+    assert record.experts.next_task(ada.voter_id) is None
+    experts(*sample, "--name", "study")
+    judge_all(record, "Ada")
+    assert '"study" has 4 judgements already, and they stay.' in refusal("withdraw", "study")
+    assert [one["battles"] for one in listed("assignments")] == [4]
+
+
 def test_a_study_of_arms_needs_a_judge_and_records_its_shares(record: Store) -> None:
     voted = vote_on_battles(record, [Outcome.MODEL_A] * 8)
     experts("invite", "Ada")
