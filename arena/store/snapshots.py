@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 
 from arena.store.engine import begin_write
 from arena.store.tables import snapshots
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy.engine import Engine
+
+# A busy arena publishes every few seconds, up to 200 kB each time. Any of them can be computed
+# again from the votes and the settings that it names; a history needs fewer.
+_ALL_FOR = timedelta(hours=1)
+_HOURLY_FOR = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +61,18 @@ class Snapshots:
         settings: dict[str, Any],
         board: dict[str, Any],
     ) -> None:
-        """Publishes a leaderboard."""
+        """Publishes a leaderboard.
+
+        Of older ones the last of each hour stays, and after a week the last of each day.
+        """
+        now = datetime.now(UTC)
+        older = select(snapshots.c.id, snapshots.c.created_at).order_by(snapshots.c.id)
         with begin_write(self._engine) as connection:
+            superseded = find_superseded(map(tuple, connection.execute(older)), now)
+            connection.execute(delete(snapshots).where(snapshots.c.id.in_(superseded)))
             connection.execute(
                 insert(snapshots).values(
-                    created_at=datetime.now(UTC),
+                    created_at=now,
                     votes=votes,
                     last_vote_id=last_vote_id,
                     code_version=code_version,
@@ -75,3 +89,24 @@ class Snapshots:
         with self._engine.connect() as connection:
             row = connection.execute(query).mappings().one_or_none()
         return None if row is None else Snapshot(**row)
+
+
+def find_superseded(published: Iterable[tuple[int, datetime]], now: datetime) -> list[int]:
+    """The snapshots that a history can do without.
+
+    Args:
+        published: id and time of each, the oldest first.
+        now: what their age counts from.
+    """
+    last: dict[datetime, int] = {}
+    superseded = []
+    for number, at in published:
+        if now - at < _ALL_FOR:
+            continue
+        slot = at.replace(minute=0, second=0, microsecond=0)
+        if now - at >= _HOURLY_FOR:
+            slot = slot.replace(hour=0)
+        if slot in last:
+            superseded.append(last[slot])
+        last[slot] = number
+    return superseded
