@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ranking import Agreement, AgreementReport, Estimate
 
-__all__ = ["LEFT_ALIGNED", "Section", "describe", "list_sections"]
+__all__ = ["LEFT_ALIGNED", "Phrase", "Section", "describe", "list_sections"]
 
 # Columns of names; all others are numbers.
 LEFT_ALIGNED = {"Kind", "Judge", "With", "Beside", "Part", "Family", "Arm", "Verdict of", "Models"}
@@ -22,6 +22,27 @@ _RULES = (
     "majority: the usual verdict on the two models, from other items; longer answer: where the "
     "columns length_a and length_b are known."
 )
+
+
+class Phrase(str):
+    """English words with something filled in, which a page may say in another language.
+
+    Attributes:
+        template: the words as a format string.
+        values: what is filled in, phrases among them.
+    """
+
+    __slots__ = ("template", "values")
+
+    template: str
+    values: Mapping[str, object]
+
+    def __new__(cls, template: str, **values: object) -> Self:
+        """The English sentence itself."""
+        phrase = super().__new__(cls, template.format(**values))
+        phrase.template = template
+        phrase.values = values
+        return phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +84,39 @@ def list_sections(report: AgreementReport) -> Iterator[Section]:
     return (section for section in everything if section.rows)
 
 
-def describe(report: AgreementReport) -> str:
+def describe(report: AgreementReport) -> Phrase:
     """How the report was made, in one line."""
     method = report.method
     exposed = method["judgements"] - method["blind_judgements"]
-    left_out = f" ({exposed:,} made after seeing a verdict are left out)" if exposed else ""
+    left_out = Phrase(
+        " ({exposed} made after seeing a verdict are left out)", exposed=f"{exposed:,}"
+    )
     bad = {"tie": "both bad counts as a tie", "keep": "both bad is a category of its own"}
-    return (
-        f"{method['blind_judgements']:,} judgements of {method['items']:,} items{left_out}; "
-        f"{bad[method['both_bad']]}; {100 * method['level']:g}% intervals from "
-        f"{method['replicates']:,} resamples."
+    return Phrase(
+        "{judgements} judgements of {items} items{left_out}; {bad}; {level}% intervals from "
+        "{replicates} resamples.",
+        judgements=f"{method['blind_judgements']:,}",
+        items=f"{method['items']:,}",
+        left_out=left_out if exposed else "",
+        bad=Phrase(bad[method["both_bad"]]),
+        level=f"{100 * method['level']:g}",
+        replicates=f"{method['replicates']:,}",
     )
 
 
 def _explain_rates(report: AgreementReport) -> tuple[str, ...]:
     few = report.method["few_judges"]
     thirds = len(report.method["categories"])
-    clusters = (
+    clusters = Phrase(
         "Intervals: the wider of resampling items (i) and judges (j); kinds of fewer than "
-        f"{few} judges are taken as they are."
+        "{few} judges are taken as they are.",
+        few=few,
     )
     return (
-        f"With ties: chance is 1/{thirds}. Without: both verdicts decisive, chance is 1/2.",
+        Phrase(
+            "With ties: chance is 1/{categories}. Without: both verdicts decisive, chance is 1/2.",
+            categories=thirds,
+        ),
         "Every pair of judgements weighs alike.",
         clusters,
     )
@@ -116,7 +148,10 @@ def _judges(report: AgreementReport) -> Section:
     found = sorted(report.judges, key=lambda a: a.with_ties.value or 0.0)[:_MOST_JUDGES]
     hidden = len(report.judges) - len(found)
     shown = found if hidden else report.judges
-    notes = (f"Those who agree least; {hidden:,} more lines in JSON and CSV.",) if hidden else ()
+    more = Phrase(
+        "Those who agree least; {hidden} more lines in JSON and CSV.", hidden=f"{hidden:,}"
+    )
+    notes = (more,) if hidden else ()
     return _agreements("Judges, each left out of the rest", shown, notes=notes)
 
 
@@ -149,7 +184,7 @@ def _confusion(report: AgreementReport, found: Agreement) -> Section:
     ]
     inner = found.first == found.second
     notes = ("Each pair stands both ways.",) if inner and len(names) else ()
-    title = f"{found.first} (rows) and {found.second} (columns)"
+    title = Phrase("{first} (rows) and {second} (columns)", first=found.first, second=found.second)
     return Section(title, ("Verdict of", *names), rows, notes)
 
 
@@ -170,7 +205,7 @@ def _ceilings(report: AgreementReport) -> Section:
 def _parts(report: AgreementReport) -> Iterator[Section]:
     for group in dict.fromkeys(part.group for part in report.parts):
         found = [part for part in report.parts if part.group == group]
-        section = _agreements(f"By {group}", found)
+        section = _agreements(Phrase("By {group}", group=group), found)
         rows = [(str(part.label), *row) for part, row in zip(found, section.rows, strict=True)]
         yield Section(section.title, ("Part", *section.columns), rows)
 

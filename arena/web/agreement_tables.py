@@ -6,8 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from arena.agreement_sections import LEFT_ALIGNED, describe, list_sections
+from arena.agreement_sections import LEFT_ALIGNED, Phrase, describe, list_sections
 from arena.web.leaderboard_table import say
+from arena.web.texts import load_table_words
 
 if TYPE_CHECKING:
     from arena.agreement_sections import Section
@@ -42,11 +43,12 @@ def render_matrix(view: AgreementView, texts: Texts) -> str:
         )
         rows += f'<tr><th scope="row">{_name(first, texts)}</th>{cells}</tr>'
     title = say(words["matrix_title"])
+    told = _translate(describe(view.report), texts)
     return (
         f'<section><h2>{title}</h2><div class="board-scroll" role="region" tabindex="0"'
         f' aria-label="{title}"><table class="agreement-matrix" aria-label="{title}">'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-        f'<p class="board-note">{say(words["matrix_note"])} {escape(describe(view.report))}</p>'
+        f'<p class="board-note">{say(words["matrix_note"])} {told}</p>'
         "</section>"
     )
 
@@ -75,7 +77,8 @@ def render_rates(report: AgreementReport, texts: Texts) -> str:
 def render_sections(report: AgreementReport, texts: Texts) -> str:
     """All tables of the report, each folded away until it is asked for."""
     title = say(texts["agreement"]["tables_title"])
-    return f"<section><h2>{title}</h2>{''.join(map(_section, list_sections(report)))}</section>"
+    tables = "".join(_section(section, texts) for section in list_sections(report))
+    return f"<section><h2>{title}</h2>{tables}</section>"
 
 
 def _cell(found: Agreement | None, view: AgreementView, texts: Texts, *, missing: str) -> str:
@@ -116,25 +119,49 @@ def _rate_row(found: Agreement, texts: Texts) -> str:
     )
 
 
-def _section(section: Section) -> str:
+def _section(section: Section, texts: Texts) -> str:
     head = "".join(
-        f'<th scope="col"{_align(column)}>{escape(column)}</th>' for column in section.columns
+        f'<th scope="col"{_align(column)}>{_translate(column, texts)}</th>'
+        for column in section.columns
     )
     rows = "".join(
         "<tr>"
         + "".join(
-            f"<td{_align(column)}>{escape(cell)}</td>"
+            f"<td{_align(column)}>{_cell_text(column, cell, texts)}</td>"
             for column, cell in zip(section.columns, row, strict=True)
         )
         + "</tr>"
         for row in section.rows
     )
-    notes = "".join(f'<p class="board-note">{escape(note)}</p>' for note in section.notes)
+    notes = "".join(
+        f'<p class="board-note">{_translate(note, texts)}</p>' for note in section.notes
+    )
     return (
-        f"<details><summary>{escape(section.title)}</summary>"
+        f"<details><summary>{_translate(section.title, texts)}</summary>"
         f'<div class="board-scroll"><table class="agreement-table"><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{notes}</details>"
     )
+
+
+def _cell_text(column: str, cell: str, texts: Texts) -> str:
+    """Names as they are, but for the kinds of judges, which every language has a word for."""
+    return _name(cell, texts) if column in LEFT_ALIGNED else escape(cell)
+
+
+def _translate(text: str, texts: Texts) -> str:
+    """The report's English words in the page's language, as HTML."""
+    words = load_table_words(texts["language"]["html"])
+
+    def _say(part: object) -> object:
+        if not isinstance(part, str):
+            return part
+        if isinstance(part, Phrase):
+            filled = {name: _say(value) for name, value in part.values.items()}
+            return words.get(part.template, part.template).format(**filled)
+        kind = texts["agreement"].get(f"kind_{part}")
+        return kind or words.get(part, part)
+
+    return escape(str(_say(text)))
 
 
 def _align(column: str) -> str:

@@ -31,6 +31,22 @@ def load_texts(language: str) -> Texts:
     return MappingProxyType({name: MappingProxyType(texts) for name, texts in sections.items()})
 
 
+@cache
+def load_table_words(code: str) -> MappingProxyType[str, str]:
+    """What the tables of an agreement report say in English, in another language.
+
+    Args:
+        code: as in the page's `lang`, such as `zh-Hans`.
+
+    Returns:
+        The English words to those of the language; nothing where English is spoken.
+    """
+    path = Path(__file__).parent / f"tables.{code.split('-')[0]}.toml"
+    if not path.is_file():
+        return MappingProxyType({})
+    return MappingProxyType(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
 def choose_language(accepted: str, *, default: str = LANGUAGES[0]) -> str:
     """The best of our languages for a browser.
 

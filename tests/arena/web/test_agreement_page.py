@@ -116,7 +116,10 @@ def test_the_matrix_says_who_agrees_with_whom(
     assert page.count(words["see"]) == 6  # three pairs of kinds, on both sides of the diagonal
     assert words["none_within"] in page
     assert JUDGE in page
-    assert "16 judgements" in page or "48 judgements" in page
+    told = {"en": "48 judgements of 16 items;", "zh": "16 场对战的 48 次评判；"}
+    assert told[language] in page
+    table = {"en": "Place of the answers", "zh": "回答的位置"}
+    assert f"<summary>{table[language]}</summary>" in page
 
 
 def test_the_battles_where_they_differ_are_shown_with_all_that_was_said(

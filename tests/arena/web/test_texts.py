@@ -15,7 +15,7 @@ import arena.web
 import serving
 from arena.battles import BattleStatus, Outcome, Side
 from arena.shipped import read_prompts
-from arena.web.texts import LANGUAGES, choose_language, load_texts
+from arena.web.texts import LANGUAGES, choose_language, load_table_words, load_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,3 +211,43 @@ def test_the_browsers_languages_choose(accepted: str, expected: str) -> None:
 @pytest.mark.parametrize(("accepted", "default"), [*product(["", "de", "*"], LANGUAGES)])
 def test_the_arenas_own_language_is_the_last_choice(accepted: str, default: str) -> None:
     assert choose_language(accepted, default=default) == default
+
+
+# The tables of an agreement report
+
+
+def told_in_english() -> set[str]:
+    """The words of the report's tables: constants that are no keys, no docstrings, no formats."""
+    tree = ast.parse((WEB.parent / "agreement_sections.py").read_text(encoding="utf-8"))
+    docstrings = {
+        ast.get_docstring(node, clean=False)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+    }
+    formats = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+    }
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in formats
+        and node.value not in docstrings
+        and re.search("[A-Z]|[a-z] |{", node.value)
+    }
+
+
+def test_what_reports_say_is_translated_whole_and_nothing_else_is() -> None:
+    groups = {"pair", "category", "language"}  # what a report may be split by
+    exported = {"LEFT_ALIGNED", "Phrase", "Section"}
+    told = told_in_english() - exported
+    assert len(told) > 50
+    for code in {load_texts(language)["language"]["html"] for language in LANGUAGES[1:]}:
+        words = load_table_words(code)
+        assert set(words) - groups == told
+        assert {e: placeholders(e) for e in words} == {e: placeholders(words[e]) for e in words}
+    assert load_table_words(load_texts(LANGUAGES[0])["language"]["html"]) == {}
