@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # 2: the covariance of the strengths enters; `uncertainty`, `information`, `variance` are new.
-# 3: `uncertainty` sets a share aside for models that came late.
+# 3: `uncertainty` sets a share aside for models that came late, and drops settled pairs sooner.
 POLICY_VERSION = 3
 _EVEN = 1e-9  # relative; what rounding makes of equal chances
 

@@ -37,8 +37,8 @@ alike."""
 CLOSENESS = 0.1
 
 # Chosen by tests/benchmarks/pairing.py; see docs/pairing.md for what else was tried.
-OPEN = 0.5
-FADE = 0.85
+OPEN = 1.0
+FADE = 0.5
 ILL_KNOWN = 2.0
 NEWCOMER_SHARE = 0.5
 

@@ -3,7 +3,7 @@
 Run from the repository root (-P, so that `ranking` is the package and not a file beside this
 one) with the file of strengths, and name the parts that are wanted:
 
-    python -P tests/benchmarks/pairing.py own_fits.csv savings newcomer coverage fans speed
+    python -P tests/benchmarks/pairing.py own_fits.csv savings limits newcomer coverage fans speed
 
 The file is the public arena of 2024-08-14: 129 models, column bt_halftie.
 """
@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, ndtr
 
 from ranking import compute_leaderboard
 from ranking.bradley_terry import PairCounts
@@ -36,12 +38,17 @@ from ranking.tables import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
+
     from ranking.boards import BoardOptions
     from ranking.pairing_comparison import Place
 
+    Floats = NDArray[np.float64]
+
 Result = TypeVar("Result")
 
-SIZES = ((20, 16_000, 80), (60, 48_000, 40))
+# τ moves in steps: its mean over forty arenas still moves by a quarter.
+SIZES = ((20, 16_000, 300), (60, 48_000, 200))
 # Young arenas as well: there a model that luck puts too far out has had few votes to correct it.
 COVERED = ((20, 1_000), (20, 4_000), *((models, votes) for models, votes, _ in SIZES))
 FITS = 160
@@ -91,6 +98,59 @@ def tabulate_savings(bench: Bench) -> Iterator[str]:
                 f"| {describe(result.uniform_needs['resolved'])} | {needs} "
                 f"| {100 * result.wrong.median:.2f} % | {100 * result.covered:.1f} % |"
             )
+
+
+def tabulate_limits(bench: Bench) -> Iterator[str]:
+    """What could be saved at all: pairs drawn in fixed shares, made with the truth in hand."""
+    yield "| models, votes, arenas | uniform needs, for the same expected τ |"
+    yield "|---|---|"
+    for models, votes, _ in SIZES:
+        study = Study(drawings=(), votes=votes, models=models, pool=bench.pool)
+        arenas = range(bench.arenas or 30)
+        play = partial(_foresee, study, bench.exploration)
+        spread = Spread.over(_map(bench, play, arenas))
+        yield f"| {models}, {votes:,}, {len(arenas)} | {describe(spread)} |"
+
+
+def _foresee(study: Study, exploration: float, arena: int) -> float:
+    """Times the votes with which uniform drawing leaves as few wrong orders; 6 for 6 or more.
+
+    The shares descend the expected number of wrong orders, Σ Φ(−|Δ|/√v), by multiplication;
+    a game on a pair k lowers it by Σ φ(z)·z/2v · (xᵢᵀ Σ x_k)² · p(1 − p).
+    """
+    strengths = study.draw_strengths(arena)
+    models = len(strengths)
+    pairs = np.triu_indices(models, 1)
+    gap = np.abs(strengths[:, None] - strengths)
+    information = expit(gap) * expit(-gap) * (1 - np.eye(models))
+    uniform = (1 - np.eye(models)) / len(pairs[0])
+    mean = np.full((models, models), 1 / models)
+
+    def _expect(shares: Floats, votes: float) -> tuple[float, Floats]:
+        games = votes * shares * information
+        covariance = np.linalg.inv(np.diag(games.sum(axis=1)) - games + mean) - mean
+        z = gap / np.sqrt(_spread_out(covariance) + np.eye(models))
+        return float(ndtr(-z[pairs]).sum()), covariance
+
+    shares, fewest = uniform, np.inf
+    for step in range(400):
+        used = (1 - exploration) * shares + exploration * uniform
+        wrong, covariance = _expect(used, study.votes)
+        fewest = min(fewest, wrong)
+        variance = _spread_out(covariance) + np.eye(models)
+        z = gap / np.sqrt(variance)
+        pull = np.exp(-0.5 * z**2) * z / variance
+        gain = information * _spread_out(covariance @ (np.diag(pull.sum(1)) - pull) @ covariance)
+        shares = shares * np.exp(0.9 / np.sqrt(1 + step / 10) * gain / gain.max())
+        shares = shares / shares[pairs].sum()
+    needed = brentq(lambda x: _expect(uniform, x * study.votes)[0] - fewest, 0.9, 200.0)
+    return min(float(needed), 6.0)
+
+
+def _spread_out(matrix: Floats) -> Floats:
+    """Variances of all differences: S_ii + S_jj − 2·S_ij, exactly symmetric."""
+    own = matrix.diagonal()
+    return np.asarray(own[:, None] + own - (matrix + matrix.T))
 
 
 def tabulate_newcomers(bench: Bench) -> Iterator[str]:
@@ -243,6 +303,7 @@ def _map(bench: Bench, play: Callable[[int], Result], arenas: range) -> list[Res
 
 PARTS: dict[str, Callable[[Bench], Iterator[str]]] = {
     "savings": tabulate_savings,
+    "limits": tabulate_limits,
     "newcomer": tabulate_newcomers,
     "coverage": tabulate_coverage,
     "fans": tabulate_fans,

@@ -106,8 +106,8 @@ def test_weights_are_as_the_formulas_say(policy: str) -> None:
         p = 1 / (1 + math.exp(-d))
         v = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
         n = games[i, j] + 1
-        z = max(abs(d) / math.sqrt(v) - 0.5, 0)
-        interest = max(math.exp(-(z**2) / (2 * 0.85**2)), ill_known[i], ill_known[j])
+        z = max(abs(d) / math.sqrt(v) - 1, 0)
+        interest = max(math.exp(-(z**2) / (2 * 0.5**2)), ill_known[i], ill_known[j])
         expected.append(
             {
                 "variance": math.sqrt(p * (1 - p) / n) - math.sqrt(p * (1 - p) / (n + 1)),
