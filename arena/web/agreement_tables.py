@@ -144,8 +144,7 @@ def _section(section: Section, texts: Texts) -> str:
 
 
 def _cell_text(column: str, cell: str, texts: Texts) -> str:
-    """Names as they are, but for the kinds of judges, which every language has a word for."""
-    return _name(cell, texts) if column in LEFT_ALIGNED else escape(cell)
+    return _translate(cell, texts) if column in LEFT_ALIGNED else escape(cell)
 
 
 def _translate(text: str, texts: Texts) -> str:

@@ -16,6 +16,7 @@ import serving
 from arena.battles import BattleStatus, Outcome, Side
 from arena.shipped import read_prompts
 from arena.web.texts import LANGUAGES, choose_language, load_table_words, load_texts
+from ranking import CATEGORIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -215,6 +216,8 @@ def test_the_arenas_own_language_is_the_last_choice(accepted: str, default: str)
 
 # The tables of an agreement report
 
+GROUPS = {"pair", "category", "language"}  # what it may be split by
+
 
 def told_in_english() -> set[str]:
     """The words of the report's tables: constants that are no keys, no docstrings, no formats."""
@@ -242,12 +245,14 @@ def told_in_english() -> set[str]:
 
 
 def test_what_reports_say_is_translated_whole_and_nothing_else_is() -> None:
-    groups = {"pair", "category", "language"}  # what a report may be split by
+    kinds = {f"majority of {kind}" for kind in ("crowd", "expert", "judge")}
+    named = {*CATEGORIES, *GROUPS, "majority", "longer answer", *kinds}  # by ranking
     exported = {"LEFT_ALIGNED", "Phrase", "Section"}
     told = told_in_english() - exported
     assert len(told) > 50
     for code in {load_texts(language)["language"]["html"] for language in LANGUAGES[1:]}:
         words = load_table_words(code)
-        assert set(words) - groups == told
+        assert set(words) - named == told
+        assert named <= set(words)
         assert {e: placeholders(e) for e in words} == {e: placeholders(words[e]) for e in words}
     assert load_table_words(load_texts(LANGUAGES[0])["language"]["html"]) == {}
