@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from arena.battles import Pairing, exclusion_of
-from ranking.design import pair_distribution
+from ranking.design import WELCOMING, pair_distribution
 from ranking.pair_constraints import PairConstraints, constrain
 from ranking.tables import POINTS_PER_LOG_ODDS
 
@@ -52,8 +52,8 @@ class Prospect:
         win_probability: of `model_a` over `model_b`.
         stronger_probability: that `model_a` is the stronger one.
         standard_error: of the difference of their scores, on the display scale.
-        newcomer: which of the two came late and has yet to catch up, if one does; the one
-            with fewer votes if both do.
+        newcomer: which of the two is drawn for having come late and not caught up yet, if
+            one is; the one with fewer votes if both are.
         votes_due: with how many votes that one has caught up.
     """
 
@@ -161,13 +161,10 @@ class Matchmaker:
         """
         distribution, _ = self._current()
         known = self._standing.of(self._models)
-        votes = tuple(
-            zip(
-                self._standing.votes_on(self._models),
-                self._standing.votes_due(self._models),
-                strict=True,
-            )
-        )
+        due = self._standing.votes_due(self._models)
+        if self._policy not in WELCOMING:
+            due = (0,) * len(due)
+        votes = tuple(zip(self._standing.votes_on(self._models), due, strict=True))
         chances = distribution.probability
         possible = np.flatnonzero(chances)
         order = possible[np.argsort(-chances[possible], kind="stable")]

@@ -37,8 +37,8 @@ alike."""
 CLOSENESS = 0.1
 
 # Chosen by tests/benchmarks/pairing.py; see docs/pairing.md for what else was tried.
-OPEN = 1.0
-FADE = 0.5
+OPEN = 1.2
+FADE = 0.4
 ILL_KNOWN = 2.0
 NEWCOMER_SHARE = 0.5
 
@@ -243,6 +243,8 @@ POLICIES: Mapping[str, Policy] = {
     "information": information_weights,
     "uncertainty": uncertainty_weights,
 }
+WELCOMING = frozenset({"uncertainty"})
+"""The policies that look at who is a newcomer."""
 
 
 def pair_distribution(
@@ -263,7 +265,7 @@ def pair_distribution(
         policy: a key of `POLICIES`.
         exploration: share of the uniform distribution in the mixture, in (0, 1].
         newcomers: which models came late and have yet to catch up, shape (M,); none by
-            default. Only `uncertainty` asks.
+            default. Only the policies of `WELCOMING` ask.
 
     Returns:
         ε · uniform + (1 − ε) · policy.

@@ -105,6 +105,8 @@ async def test_a_newcomer_is_in_half_of_the_battles_and_the_outlook_says_so(
     assert len(theirs) == 4
     assert sum(pair.probability for pair in theirs) > 0.99 * NEWCOMER_SHARE
     assert standing.newcomers(NAMES).tolist() == [False] * 4 + [True]
+    deaf = Matchmaker(NAMES, standing, policy="closest", exploration=0.01)
+    assert {pair.newcomer for pair in deaf.outlook().prospects} == {None}
 
 
 async def test_an_outlook_says_what_is_known_of_a_pair(standing: Standing) -> None:

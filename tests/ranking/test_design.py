@@ -16,6 +16,7 @@ from ranking.design import (
     MOST_DUE,
     NEWCOMER_SHARE,
     POLICIES,
+    WELCOMING,
     closest_weights,
     find_games_due,
     pair_distribution,
@@ -106,8 +107,8 @@ def test_weights_are_as_the_formulas_say(policy: str) -> None:
         p = 1 / (1 + math.exp(-d))
         v = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
         n = games[i, j] + 1
-        z = max(abs(d) / math.sqrt(v) - 1, 0)
-        interest = max(math.exp(-(z**2) / (2 * 0.5**2)), ill_known[i], ill_known[j])
+        z = max(abs(d) / math.sqrt(v) - 1.2, 0)
+        interest = max(math.exp(-(z**2) / (2 * 0.4**2)), ill_known[i], ill_known[j])
         expected.append(
             {
                 "variance": math.sqrt(p * (1 - p) / n) - math.sqrt(p * (1 - p) / (n + 1)),
@@ -147,7 +148,8 @@ def test_half_of_the_draws_of_uncertainty_are_a_newcomers() -> None:
     expected[theirs] += 0.8 * NEWCOMER_SHARE * np.array(apart) / sum(apart)
     assert after == pytest.approx(expected)
     assert after[theirs].sum() > 0.8 * NEWCOMER_SHARE > 2 * before[theirs].sum()
-    for policy in set(POLICIES) - {"uncertainty"}:
+    assert set(POLICIES) > WELCOMING == {"uncertainty"}
+    for policy in set(POLICIES) - WELCOMING:
         assert draw(policy, late) == pytest.approx(draw(policy, None))
 
 
