@@ -37,7 +37,7 @@ alike."""
 CLOSENESS = 0.1
 
 # Chosen by tests/benchmarks/pairing.py; see docs/pairing.md for what else was tried.
-OPEN = 1.2
+OPEN = 1.3
 FADE = 0.4
 ILL_KNOWN = 2.0
 NEWCOMER_SHARE = 0.5

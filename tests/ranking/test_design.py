@@ -107,7 +107,7 @@ def test_weights_are_as_the_formulas_say(policy: str) -> None:
         p = 1 / (1 + math.exp(-d))
         v = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
         n = games[i, j] + 1
-        z = max(abs(d) / math.sqrt(v) - 1.2, 0)
+        z = max(abs(d) / math.sqrt(v) - 1.3, 0)
         interest = max(math.exp(-(z**2) / (2 * 0.4**2)), ill_known[i], ill_known[j])
         expected.append(
             {
