@@ -40,7 +40,7 @@ CLOSENESS = 0.1
 OPEN = 1.3
 FADE = 0.4
 ILL_KNOWN = 2.0
-NEWCOMER_SHARE = 0.5
+NEWCOMER_SHARE = 2 / 3
 
 # A model that came when the others had fewer games than this came with them.
 _FEWEST_DUE = 30.0
@@ -199,7 +199,8 @@ def uncertainty_weights(
     place, such as one far from all others that would never be drawn again.
 
     While there are newcomers, `NEWCOMER_SHARE` of the draws are theirs, by what a game
-    tells: variances alone cannot say who came late and who is merely left alone.
+    tells, and no more, for whoever is in every battle is soon recognised. Variances alone
+    cannot say who came late and who is merely left alone.
     """
     own = covariance.diagonal()
     ill_known = own / (ILL_KNOWN**2 * max(np.median(own), _LEAST_VARIANCE)) - 1.0
@@ -227,13 +228,14 @@ def uncertainty_weights(
 
 
 def _welcome(weight: Floats, information: Floats, newcomers: Bools) -> Floats:
-    """The weights, with a share of the draws set aside for pairs with a newcomer."""
+    """The weights of pairs without a newcomer, and a share set aside for the others."""
     first, second, _ = pair_indices(len(newcomers))
-    theirs = np.where(newcomers[first] | newcomers[second], information, np.float32(0.0))
-    total, aside = float(weight.sum()), float(theirs.sum())
-    if not (total > 0 and aside > 0):
+    theirs = newcomers[first] | newcomers[second]
+    rest, aside = weight * ~theirs, information * theirs
+    if not (rest.any() and aside.any()):
         return weight
-    return np.asarray((1 - NEWCOMER_SHARE) * weight / total + NEWCOMER_SHARE * theirs / aside)
+    share = NEWCOMER_SHARE / float(aside.sum())
+    return np.asarray(share * aside + (1 - NEWCOMER_SHARE) / float(rest.sum()) * rest)
 
 
 POLICIES: Mapping[str, Policy] = {

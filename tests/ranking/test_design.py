@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from ranking.design import (
     CLOSENESS,
     MOST_DUE,
-    NEWCOMER_SHARE,
     POLICIES,
     WELCOMING,
     closest_weights,
@@ -132,8 +131,8 @@ def test_a_model_far_from_all_others_is_not_left_behind() -> None:
     assert shares[1] > 0.1
 
 
-def test_half_of_the_draws_of_uncertainty_are_a_newcomers() -> None:
-    strengths, covariance = np.array([0.0, 0.1, -0.1, 1.0]), np.diag([0.01, 0.01, 0.01, 0.012])
+def test_two_thirds_of_the_draws_of_uncertainty_are_a_newcomers() -> None:
+    strengths, covariance = np.array([0.0, 0.1, -0.1, 1.0]), np.diag([0.01, 0.01, 0.01, 9.0])
     late = np.array([False, False, False, True])
 
     def draw(policy: str, newcomers: NDArray[np.bool_] | None) -> NDArray[np.float64]:
@@ -143,14 +142,26 @@ def test_half_of_the_draws_of_uncertainty_are_a_newcomers() -> None:
 
     before, after = draw("uncertainty", None), draw("uncertainty", late)
     theirs = np.array([2, 4, 5])  # (0, 3), (1, 3), (2, 3)
-    apart = [math.log(1 + math.exp(-d) / (1 + math.exp(-d)) ** 2 * 0.022) for d in (1, 0.9, 1.1)]
-    expected = (before - 0.2 / 6) * (1 - NEWCOMER_SHARE) + 0.2 / 6
-    expected[theirs] += 0.8 * NEWCOMER_SHARE * np.array(apart) / sum(apart)
+    others = np.array([0, 1, 3])
+    apart = [math.log(1 + math.exp(-d) / (1 + math.exp(-d)) ** 2 * 9.01) for d in (1, 0.9, 1.1)]
+    expected = np.full(6, 0.2 / 6)
+    expected[theirs] += 0.8 * 2 / 3 * np.array(apart) / sum(apart)
+    left = before[others] - 0.2 / 6
+    expected[others] += 0.8 / 3 * left / left.sum()
     assert after == pytest.approx(expected)
-    assert after[theirs].sum() > 0.8 * NEWCOMER_SHARE > 2 * before[theirs].sum()
+    # Of whom so little is known it would else be in every battle.
+    assert before[theirs].sum() > 0.85 > after[theirs].sum()
     assert set(POLICIES) > WELCOMING == {"uncertainty"}
     for policy in set(POLICIES) - WELCOMING:
         assert draw(policy, late) == pytest.approx(draw(policy, None))
+
+
+def test_where_all_others_are_gone_newcomers_meet_each_other() -> None:
+    late = np.array([True, True, False])
+    drawn = pair_distribution(
+        np.zeros(3), policy="uncertainty", exploration=0.1, newcomers=late
+    ).probability
+    assert drawn == pytest.approx([1 / 3] * 3)
 
 
 def test_nothing_overflows_with_newcomers_of_whom_a_game_tells_nothing() -> None:

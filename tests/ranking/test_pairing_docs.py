@@ -23,7 +23,7 @@ def test_the_policies_and_constants_of_the_page_are_the_codes() -> None:
     )
     assert told == list(POLICIES)
     assert (OPEN, FADE, ILL_KNOWN) == (1.3, 0.4, 2.0)
-    assert (NEWCOMER_SHARE, MOST_DUE) == (0.5, 2_000)
-    assert "half of what the policy draws is theirs" in PAGE
+    assert (NEWCOMER_SHARE, MOST_DUE) == (2 / 3, 2_000)
+    assert "two thirds of what the policy draws are theirs" in PAGE
     assert "or than 2,000 if that is less" in PAGE
     assert "exp(−(|Δ|/√v − 1.3)²/2·0.4²)" in PAGE
