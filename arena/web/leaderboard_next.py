@@ -56,13 +56,13 @@ def _line(pair: Prospect, texts: Texts) -> str:
 def _reason(pair: Prospect, texts: Texts) -> str:
     """Why a vote on this pair would tell something."""
     words = texts["leaderboard"]
-    votes, newcomer = min((pair.votes_a, pair.model_a), (pair.votes_b, pair.model_b))
-    if votes < NEW_BELOW:
-        return say(words["next_new"], model=newcomer, votes=votes)
     if pair.newcomer is not None:
-        votes = pair.votes_a if pair.newcomer == pair.model_a else pair.votes_b
+        late = pair.votes_a if pair.newcomer == pair.model_a else pair.votes_b
         due = f"{pair.votes_due:,}"
-        return say(words["next_late"], model=pair.newcomer, votes=f"{votes:,}", due=due)
+        return say(words["next_late"], model=pair.newcomer, votes=f"{late:,}", due=due)
+    votes, youngest = min((pair.votes_a, pair.model_a), (pair.votes_b, pair.model_b))
+    if votes < NEW_BELOW:
+        return say(words["next_new"], model=youngest, votes=votes)
     told = {"a": pair.model_a, "percent": _percent(pair.stronger_probability)}
     if pair.stronger_probability >= _OPEN_BELOW:
         points = f"{_NORMAL_95 * pair.standard_error:.0f}"

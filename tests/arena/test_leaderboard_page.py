@@ -199,7 +199,7 @@ def test_the_page_says_which_pairs_come_next_and_why(store: Store, language: str
     assert all(pair.model_a in page.text for pair in outlook.prospects[:PAIRS_SHOWN])
     assert str(outlook.pairs - PAIRS_SHOWN) in page.text
     words = load_texts(language)["leaderboard"]
-    assert words["next_new"].format(model="Elm", votes=0) in page.text
+    assert words["next_late"].format(model="Elm", votes=0, due=300) in page.text
     assert words["next_none"] in render_next(None, load_texts(language))
 
 
