@@ -82,8 +82,11 @@ class Standing:
     def newcomers(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Which of these models came late and have not caught up, shape (N,)."""
         found = np.zeros(len(names), dtype=np.bool_)
-        if self._due:
-            found[:] = np.less(self.votes_on(names), self.votes_due(names))
+        index, whole = self._known
+        for position, name in enumerate(names):
+            due = self._due.get(name)  # hardly anybody is late: no sum over all models
+            if due is not None:
+                found[position] = whole.counts[index[name]].sum() < due
         return found
 
     @property

@@ -223,19 +223,30 @@ def uncertainty_weights(
     information = _information(strengths, variance)
     weight *= information
     if newcomers.any():
-        weight = _welcome(weight, information, newcomers)
+        _welcome(weight, information, newcomers)
     return weight.astype(np.float64)
 
 
-def _welcome(weight: Floats, information: Floats, newcomers: Bools) -> Floats:
-    """The weights of pairs without a newcomer, and a share set aside for the others."""
-    first, second, _ = pair_indices(len(newcomers))
-    theirs = newcomers[first] | newcomers[second]
-    rest, aside = weight * ~theirs, information * theirs
-    if not (rest.any() and aside.any()):
-        return weight
-    share = NEWCOMER_SHARE / float(aside.sum())
-    return np.asarray(share * aside + (1 - NEWCOMER_SHARE) / float(rest.sum()) * rest)
+def _welcome(weight: Floats, information: Floats, newcomers: Bools) -> None:
+    """Sets a share of the weights aside for pairs with a newcomer, in place."""
+    theirs = _pairs_with(newcomers)
+    own, told = weight[theirs], information[theirs]
+    weight[theirs] = 0.0
+    rest, aside = float(weight.sum()), float(told.sum())
+    if rest > 0 and aside > 0:
+        weight *= (1 - NEWCOMER_SHARE) / rest
+        weight[theirs] = NEWCOMER_SHARE / aside * told
+    else:
+        weight[theirs] = own
+
+
+def _pairs_with(chosen: Bools) -> Indices:
+    """Positions of the pairs with any of some models, in the order of `pair_indices`."""
+    one, other = np.flatnonzero(chosen)[:, None], np.arange(len(chosen))
+    first, second = np.minimum(one, other), np.maximum(one, other)
+    position = first * len(chosen) - first * (first + 1) // 2 + second - first - 1
+    # Two of them are a pair once.
+    return np.asarray(position[(other > one) | (other < one) & ~chosen])
 
 
 POLICIES: Mapping[str, Policy] = {

@@ -156,6 +156,24 @@ def test_two_thirds_of_the_draws_of_uncertainty_are_a_newcomers() -> None:
         assert draw(policy, late) == pytest.approx(draw(policy, None))
 
 
+@given(st.lists(st.booleans(), min_size=4, max_size=9).filter(any), EXPLORATION)
+def test_newcomers_have_their_share_and_every_pair_its_floor(
+    late: list[bool], exploration: float
+) -> None:
+    newcomers = np.array(late)
+    found = pair_distribution(
+        np.linspace(0.0, 1.0, len(late)),
+        policy="uncertainty",
+        exploration=exploration,
+        newcomers=newcomers,
+    )
+    theirs = newcomers[found.first] | newcomers[found.second]
+    share = 2 / 3 if not theirs.all() else 1.0
+    expected = exploration * theirs.mean() + (1 - exploration) * share
+    assert found.probability[theirs].sum() == pytest.approx(expected)
+    assert np.all(found.probability >= exploration / len(theirs) * (1 - 1e-9))
+
+
 def test_where_all_others_are_gone_newcomers_meet_each_other() -> None:
     late = np.array([True, True, False])
     drawn = pair_distribution(
