@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # again from the votes and the settings that it names; a history needs fewer.
 _ALL_FOR = timedelta(hours=1)
 _HOURLY_FOR = timedelta(days=7)
+# Databases take only so many values in a statement; what is left goes with the next one.
+_MOST_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,8 @@ class Snapshots:
         older = select(snapshots.c.id, snapshots.c.created_at).order_by(snapshots.c.id)
         with begin_write(self._engine) as connection:
             superseded = find_superseded(map(tuple, connection.execute(older)), now)
-            connection.execute(delete(snapshots).where(snapshots.c.id.in_(superseded)))
+            gone = snapshots.c.id.in_(superseded[:_MOST_AT_ONCE])
+            connection.execute(delete(snapshots).where(gone))
             connection.execute(
                 insert(snapshots).values(
                     created_at=now,

@@ -66,5 +66,21 @@ def test_publishing_takes_out_what_is_superseded_and_never_the_newest(tmp_path: 
     store.close()
 
 
+def test_a_long_past_goes_a_few_hundred_at_a_time(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/arena.db")
+    told = {"votes": 1, "last_vote_id": 1, "code_version": "1", "settings": {}, "board": {}}
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=5)
+    rows = [{**told, "created_at": hour + timedelta(seconds=second)} for second in range(1_200)]
+    with store.engine.begin() as connection:
+        connection.execute(insert(snapshots), rows)
+    left = []
+    for _ in range(3):
+        publish(store, votes=2)
+        with store.engine.connect() as connection:
+            left.append(len(connection.scalars(select(snapshots.c.id)).all()))
+    assert left == [701, 202, 4]  # the last of its hour, and the three new ones
+    store.close()
+
+
 def publish(store: Store, *, votes: int) -> None:
     store.snapshots.add(votes=votes, last_vote_id=1, code_version="1", settings={}, board={})
