@@ -195,12 +195,12 @@ def withdraw(
         try:
             if not store.assignments.withdraw(name):
                 raise _unknown_assignment(name, [one.name for one in store.assignments.all()])
-        except AlreadyJudged as error:
+        except AlreadyJudged:
             raise Refusal(
-                f'"{name}" has {error} judgements already, and they stay. To end it, take its '
-                "experts' links back: arena experts revoke NAME"
+                f'experts have judged battles of "{name}", and what they said stays. To end it, '
+                "take their links back: arena experts revoke NAME"
             ) from None
-        typer.echo(f"{name} is withdrawn: nobody was given its battles.")
+        typer.echo(f"{name} is withdrawn; its battles can be given again.")
 
 
 def _unknown_assignment(name: str, names: list[str]) -> Refusal:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, null, select
+from sqlalchemy import delete, exists, func, insert, null, select
 from sqlalchemy.exc import IntegrityError
 
 from arena.battles import BattleStatus, Outcome, names_itself
@@ -39,7 +39,7 @@ class NameTaken(Exception):
 
 
 class AlreadyJudged(Exception):
-    """Somebody has judged a battle of the assignment; the only argument says how many times."""
+    """Somebody has judged a battle of the assignment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,15 +179,21 @@ class ExpertAssignments:
         Raises:
             AlreadyJudged: what somebody has said stays, even if they took it back.
         """
+        try:
+            return self._withdraw(name)
+        except IntegrityError:  # judged while it was being taken back
+            raise AlreadyJudged(name) from None
+
+    def _withdraw(self, name: str) -> bool:
         with begin_write(self._engine) as connection:
             found = connection.scalar(select(assignments.c.id).where(assignments.c.name == name))
             if found is None:
                 return False
             items = select(assignment_items.c.id).where(assignment_items.c.assignment_id == found)
             tasks = select(assignment_tasks.c.id).where(assignment_tasks.c.item_id.in_(items))
-            given = connection.scalar(select(func.count()).where(judgements.c.task_id.in_(tasks)))
-            if given:
-                raise AlreadyJudged(given)
+            said = exists().where(judgements.c.task_id.in_(tasks))
+            if connection.scalar(select(said)):
+                raise AlreadyJudged(name)
             connection.execute(
                 delete(assignment_tasks).where(assignment_tasks.c.item_id.in_(items))
             )

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _QUEUE_LENGTH = 5_000
 _WORKER_SLOTS = 4_000
 # Gradio looks for events to begin a thousand times a second, and for progress bars, of which
-# these pages have none, a hundred times: at rest six pages took a tenth of a core.
+# these pages have none, a hundred times: at rest that was 8 % of a core.
 _QUEUE_TICK = 0.02
 _PROGRESS_TICK = 60.0
 # Browsers keep connections open between a click and the next; under load Uvicorn's five

@@ -183,7 +183,9 @@ def test_what_nobody_has_begun_can_be_taken_back_and_given_again(record: Store) 
     assert record.experts.next_task(ada.voter_id) is None
     experts(*sample, "--name", "study")
     judge_all(record, "Ada")
-    assert '"study" has 4 judgements already, and they stay.' in refusal("withdraw", "study")
+    assert 'experts have judged battles of "study", and what they said stays.' in refusal(
+        "withdraw", "study"
+    )
     assert [one["battles"] for one in listed("assignments")] == [4]
 
 

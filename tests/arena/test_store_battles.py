@@ -276,6 +276,38 @@ def test_a_worker_taken_for_dead_cannot_reopen_what_was_voted_on(store: Store) -
     assert store.battles.get(battle.id, voter_id=VOTER).status is BattleStatus.VOTED
 
 
+def test_the_last_answer_settles_the_battle_but_not_for_a_worker_taken_for_dead(
+    store: Store,
+) -> None:
+    late, successor = store.workers.register(), store.workers.register()
+    battle = start(store, worker_id=late)
+    store.battles.add_response(battle.id, answer(Side.A))
+    store.battles.settle(battle.id, BattleStatus.ABANDONED, worker_id=late)  # as a sweep does
+    last = answer(Side.B)
+    ready = BattleStatus.READY
+    assert not store.battles.add_last_response(battle.id, last, ready, worker_id=late)
+    found = store.battles.get(battle.id, voter_id=VOTER)
+    assert found.status is BattleStatus.ABANDONED
+    assert [response.side for response in found.responses] == [Side.A, Side.B]
+    store.battles.reopen(battle.id, voter_id=VOTER, worker_id=successor)
+    again = replace(last, attempt=1)
+    assert store.battles.add_last_response(battle.id, again, ready, worker_id=successor)
+    found = store.battles.get(battle.id, voter_id=VOTER)
+    assert (found.status, found.edition) == (ready, 3)
+
+
+def test_a_last_answer_that_cannot_be_stored_settles_nothing(store: Store) -> None:
+    worker_id = store.workers.register()
+    battle = start(store, worker_id=worker_id)
+    store.battles.add_response(battle.id, answer(Side.A))
+    with pytest.raises(IntegrityError):
+        store.battles.add_last_response(
+            battle.id, answer(Side.A), BattleStatus.READY, worker_id=worker_id
+        )
+    found = store.battles.get(battle.id, voter_id=VOTER)
+    assert (found.status, len(found.responses)) == (BattleStatus.ANSWERING, 1)
+
+
 def test_a_vote_after_a_name_was_read_is_recorded_but_excluded(store: Store) -> None:
     worker_id = store.workers.register()
     battle = start(store, worker_id=worker_id)

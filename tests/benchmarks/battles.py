@@ -98,14 +98,14 @@ def start_server(folder: Path) -> tuple[subprocess.Popen[str], str]:
 
 async def _measure(url: str, *, battles: int, arriving_over: float) -> list[Timing]:
     port = int(url.rsplit(":", 1)[1])
-    events = await _find_events(port)
+    asking = await _find_asking(port)
     visitors = [Visitor(port, session=f"visit{number}") for number in range(battles)]
     for visitor in visitors:
         await visitor.open()
 
     async def _one(number: int, visitor: Visitor) -> Timing:
         await asyncio.sleep(arriving_over * number / battles)
-        return await visitor.send(events["send"], ["Say something.", ""])
+        return await visitor.send(asking, ["Say something.", ""])
 
     return list(await asyncio.gather(*(_one(n, visitor) for n, visitor in enumerate(visitors))))
 
@@ -170,17 +170,18 @@ class Visitor:
         return reader, writer
 
 
-async def _find_events(port: int) -> dict[str, int]:
+async def _find_asking(port: int) -> int:
     """The number of the event that a browser sends on asking."""
     answer = await Visitor(port, session="").fetch("GET", "/en/config")
     config = json.loads(answer.partition(b"\r\n\r\n")[2])
     names = {part["id"]: part["props"].get("elem_id") for part in config["components"]}
-    found = {}
-    for event in config["dependencies"]:
-        for target, _ in event["targets"]:
-            if names.get(target) == "send":
-                found[names[target]] = event["id"]
-    return found
+    (asking,) = {
+        int(event["id"])
+        for event in config["dependencies"]
+        for target, _ in event["targets"]
+        if names.get(target) == "send"
+    }
+    return asking
 
 
 def _report(timings: list[Timing]) -> int:
