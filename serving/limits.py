@@ -137,7 +137,7 @@ class _Watchdog:
         Raises:
             _Overdue: it did not come in time.
         """
-        self._waiting = asyncio.current_task()
+        self._waiting, self._has_bitten = asyncio.current_task(), False
         self._deadline = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             self._set()
