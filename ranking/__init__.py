@@ -1,37 +1,37 @@
 """Statistics of pairwise preference: arrays and tables in, frozen results out."""
 
-from ranking.agreement import Agreement
-from ranking.agreement_intervals import Estimate
-from ranking.agreement_summary import AgreementReport, agreement_report
-from ranking.boards import Board, compute_boards
-from ranking.bradley_terry import BradleyTerryFit, fit_bradley_terry
-from ranking.comparisons import OUTCOMES, Comparisons
-from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError
-from ranking.intervals import (
-    Intervals,
-    PairedIntervals,
-    bootstrap_intervals,
-    paired_intervals,
-    sandwich_intervals,
-)
-from ranking.judge_orders import OrderAudit, audit_orders
-from ranking.judgements import CATEGORIES, Judgements, read_judgements
-from ranking.kappas import (
+from ranking.agreement.intervals import Estimate
+from ranking.agreement.judgements import CATEGORIES, Judgements, read_judgements
+from ranking.agreement.kappas import (
     cohen_kappa,
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
     sideless_kappa,
 )
-from ranking.leaderboard import Coefficient, Leaderboard, compute_leaderboard
-from ranking.paired import PairedFit, fit_paired
-from ranking.ranks import compute_rank_ranges, compute_ranks
-from ranking.readers import Reading, read_votes
-from ranking.rows import Rows
-from ranking.tables import Entry
-from ranking.voters import VoterTest, check_voters
-from ranking.votes import Group, Votes
-from ranking.weights import DesignWeights, compute_design_weights
+from ranking.agreement.orders import OrderAudit, audit_orders
+from ranking.agreement.rates import Agreement
+from ranking.agreement.report import AgreementReport, agreement_report
+from ranking.boards.entries import Entry
+from ranking.boards.leaderboard import Coefficient, Leaderboard, compute_leaderboard
+from ranking.boards.ranks import compute_rank_ranges, compute_ranks
+from ranking.boards.split import Board, compute_boards
+from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError
+from ranking.fits.bradley_terry import BradleyTerryFit, fit_bradley_terry
+from ranking.fits.paired import PairedFit, fit_paired
+from ranking.intervals.intervals import (
+    Intervals,
+    PairedIntervals,
+    bootstrap_intervals,
+    paired_intervals,
+    sandwich_intervals,
+)
+from ranking.votes.comparisons import OUTCOMES, Comparisons
+from ranking.votes.readers import Reading, read_votes
+from ranking.votes.rows import Rows
+from ranking.votes.voters import VoterTest, check_voters
+from ranking.votes.votes import Group, Votes
+from ranking.votes.weights import DesignWeights, compute_design_weights
 
 __all__ = [
     "CATEGORIES",

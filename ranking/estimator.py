@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ranking.bradley_terry import DEFAULT_PRIOR
-from ranking.encoding import MODEL_A, MODEL_B, OUTCOMES, TIE, encode_outcomes, factorize
 from ranking.errors import InvalidVote, RankingError
-from ranking.likelihoods import TieModel, predict_outcomes
-from ranking.paired import fit_paired
-from ranking.votes import Votes
+from ranking.fits.bradley_terry import DEFAULT_PRIOR
+from ranking.fits.likelihoods import TieModel, predict_outcomes
+from ranking.fits.paired import fit_paired
+from ranking.votes.encoding import MODEL_A, MODEL_B, OUTCOMES, TIE, encode_outcomes, factorize
+from ranking.votes.votes import Votes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

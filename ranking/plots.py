@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from ranking.diagnostics import Calibration, Drift
-    from ranking.leaderboard import Leaderboard
-    from ranking.pairing_comparison import PolicyResult
+    from ranking.boards.diagnostics import Calibration, Drift
+    from ranking.boards.leaderboard import Leaderboard
+    from ranking.pairing.study import PolicyResult
 
 _ROW_HEIGHT = 26
 _CELL = 30

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from arena.demo import ModelFileUnavailable, ensure_model_file
+from arena.settings.demo import ModelFileUnavailable, ensure_model_file
 from arena.store import Store, open_store
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import typer
 from pydantic import SecretStr
 
 from arena.cli import app
-from arena.demo import DEMO_MODEL, MODEL_FILE_VARIABLE
 from arena.settings import ModelRule, PairRule, Settings, parse_settings
+from arena.settings.demo import DEMO_MODEL, MODEL_FILE_VARIABLE
 from arena.store.tables import voters
 from arena.web.texts import load_texts
 from serving.recorded import read_rows

@@ -42,7 +42,7 @@ def invite(
     """
     from datetime import UTC, datetime, timedelta
 
-    from arena.analysts import AnalystKeys
+    from arena.agreement.keys import AnalystKeys
     from arena.cli.refusals import refusing
     from arena.settings import read_signing_secret
 

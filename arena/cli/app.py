@@ -6,19 +6,13 @@ from typing import Annotated
 
 import typer
 
-from arena.cli import (
-    agreement,
-    analysts,
-    battles,
-    experts,
-    judge,
-    models,
-    pairs,
-    rank,
-    serve,
-    simulate,
-    start,
-)
+from arena.cli import analysts, models, pairs, serve, start
+from arena.cli.agreement import command as agreement
+from arena.cli.battles import command as battles
+from arena.cli.experts import command as experts
+from arena.cli.judge import command as judge
+from arena.cli.rank import command as rank
+from arena.cli.simulate import command as simulate
 
 app = typer.Typer(
     name="arena",

@@ -17,7 +17,7 @@ from arena.cli.models import DEFAULT_CONFIG, ConfigOption
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from arena.matchmaker import Outlook, Prospect
+    from arena.matchmaking.matchmaker import Outlook, Prospect
     from arena.settings import Settings
     from arena.store import Store
 
@@ -69,7 +69,7 @@ def _look_ahead(config: ConfigOption, *, top: int, policy: str | None) -> Outloo
     from arena.cli.refusals import Refusal
     from arena.cli.stores import opening
     from arena.settings import load_settings
-    from ranking.design import POLICIES
+    from ranking.pairing.policies import POLICIES
 
     if policy is not None and policy not in POLICIES:
         raise Refusal(f'--policy: "{policy}" is none of {", ".join(sorted(POLICIES))}.')
@@ -88,9 +88,9 @@ def _look_ahead(config: ConfigOption, *, top: int, policy: str | None) -> Outloo
 def _ask_matchmaker(
     settings: Settings, store: Store, names: tuple[str, ...], *, top: int, policy: str | None
 ) -> Outlook:
-    from arena.census import Census
-    from arena.house import build_matchmaker
-    from arena.standing import Standing
+    from arena.app import build_matchmaker
+    from arena.matchmaking.strengths import Standing
+    from arena.store.tally import Census
 
     matchmaking = settings.matchmaking
     if policy is not None:
@@ -101,7 +101,7 @@ def _ask_matchmaker(
 
 
 def _write_csv(outlook: Outlook) -> None:
-    from arena.matchmaker import Prospect
+    from arena.matchmaking.matchmaker import Prospect
 
     names = [field.name for field in fields(Prospect)]
     writer = csv.DictWriter(sys.stdout, fieldnames=names, lineterminator="\n")

@@ -96,7 +96,7 @@ def check_port(host: str, port: int) -> None:
 
 def check_draws(settings: Settings) -> None:
     """Looks for rules of matchmaking that no draw could keep."""
-    from arena.draw_rules import read_rules
+    from arena.matchmaking.constraints import read_rules
 
     names = [model.name for model in settings.models if model.enabled]
     try:

@@ -55,7 +55,7 @@ def demo(
     from arena.cli.refusals import refusing
 
     with refusing():
-        from arena.demo import build_demo_settings
+        from arena.settings.demo import build_demo_settings
 
         overrides = _gather(host=host, port=port, data_dir=data_dir)
         settings = build_demo_settings(recorded=recorded, overrides=overrides, announce=_announce)

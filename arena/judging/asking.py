@@ -20,8 +20,8 @@ from serving.protocol import Completion, ContextTooLong, Message, RateLimited, S
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from arena.judging.judgements import CallKey
     from arena.judging.orders import Question, RunOrder
+    from arena.rules.judgements import CallKey
     from arena.store import Store
     from serving.protocol import ChatModel
 

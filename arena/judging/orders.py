@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from arena.judging.judgements import CallKey, CallStatus, Judge, JudgeMode
 from arena.judging.prompts import JudgePrompts
+from arena.rules.judgements import CallKey, CallStatus, Judge, JudgeMode
 from serving.protocol import Sampling
 from serving.specs import ModelSpec
 

@@ -7,14 +7,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from arena.judging.judgements import JudgeMode
 from arena.judging.reading import VERDICTS
-from arena.shipped import find_shipped_data
+from arena.rules.judgements import JudgeMode
+from arena.settings.shipped import find_shipped_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.judging.judgements import AnsweredTurn
+    from arena.rules.judgements import AnsweredTurn
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # Raised whenever the same texts make other requests than before.

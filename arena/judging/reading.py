@@ -9,8 +9,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arena.battles import Outcome
-from arena.judging.judgements import Reading, turn_round
+from arena.rules.battles import Outcome
+from arena.rules.judgements import Reading, turn_round
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

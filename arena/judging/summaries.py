@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arena.battles import Outcome
-from arena.judging.judgements import CallStatus, Consistency, Reading, combine_orders
+from arena.rules.battles import Outcome
+from arena.rules.judgements import CallStatus, Consistency, Reading, combine_orders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from arena.battles import (
+from arena.rules.battles import (
     Battle,
     BattleStatus,
     Outcome,
@@ -23,7 +23,7 @@ from arena.battles import (
     VoterKind,
     exclusion_of,
 )
-from arena.shipped import read_prompts
+from arena.settings.shipped import read_prompts
 from arena.store.engine import begin_write
 from arena.store.tables import battles, exclusions, models, responses, turns, voters, votes
 

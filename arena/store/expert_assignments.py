@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, exists, func, insert, null, select
 from sqlalchemy.exc import IntegrityError
 
-from arena.battles import BattleStatus, Outcome, names_itself
-from arena.expert_sampling import Candidate
+from arena.rules.battles import BattleStatus, Outcome, names_itself
+from arena.rules.sampling import Candidate
 from arena.store.battle_records import load_battle
 from arena.store.engine import begin_write
 from arena.store.expert_records import standing
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Join
     from sqlalchemy.engine import Engine
 
-    from arena.expert_sampling import PlannedTask
+    from arena.rules.sampling import PlannedTask
 
 
 class NameTaken(Exception):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import and_, case, func, insert, literal, select, update
 from sqlalchemy.exc import IntegrityError
 
-from arena.battles import Outcome, VoterKind
-from arena.experts import (
+from arena.rules.battles import Outcome, VoterKind
+from arena.rules.experts import (
     AlreadyJudged,
     Answer,
     Arm,

@@ -21,8 +21,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from arena.battles import Outcome
-from arena.experts import Arm, CannotJudge
+from arena.rules.battles import Outcome
+from arena.rules.experts import Arm, CannotJudge
 from arena.store.tables import UtcDateTime, metadata, one_of
 
 experts = Table(

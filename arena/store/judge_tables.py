@@ -20,8 +20,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from arena.battles import Outcome
-from arena.judging.judgements import CallStatus, JudgeMode, Reading
+from arena.rules.battles import Outcome
+from arena.rules.judgements import CallStatus, JudgeMode, Reading
 from arena.store.tables import UtcDateTime, metadata, one_of
 
 judges = Table(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import and_, func, select
 
-from arena.battles import Outcome
-from arena.judging.judgements import CallKey, CallStatus, Consistency, Reading, combine_orders
+from arena.rules.battles import Outcome
+from arena.rules.judgements import CallKey, CallStatus, Consistency, Reading, combine_orders
 from arena.store.judge_tables import judge_calls, judges
 from arena.store.tables import battles
 

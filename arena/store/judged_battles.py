@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, exists, func, or_, select
 
-from arena.battles import BattleStatus, ResponseStatus, Side
-from arena.judging.judgements import AnsweredBattle, AnsweredTurn
+from arena.rules.battles import BattleStatus, ResponseStatus, Side
+from arena.rules.judgements import AnsweredBattle, AnsweredTurn
 from arena.store.expert_tables import assignment_items, assignments
 from arena.store.tables import battles, responses, turns
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import exists, func, literal, or_, select
 
-from arena.battles import Outcome, Side, VoterKind
-from arena.judging.judgements import CallStatus
+from arena.rules.battles import Outcome, Side, VoterKind
+from arena.rules.judgements import CallStatus
 from arena.store.expert_tables import (
     assignment_items,
     assignment_tasks,

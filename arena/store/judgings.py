@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from arena.battles import VoterKind, storable
-from arena.judging.judgements import CallKey, CallStatus, Judge, JudgeMode
+from arena.rules.battles import VoterKind, storable
+from arena.rules.judgements import CallKey, CallStatus, Judge, JudgeMode
 from arena.store.engine import begin_write
 from arena.store.judge_tables import judge_calls, judges
 from arena.store.tables import voters, workers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select
 
-from arena.battles import BattleStatus, Pairing, Response, VoterKind
+from arena.rules.battles import BattleStatus, Pairing, Response, VoterKind
 from arena.store.engine import begin_write
 from arena.store.tables import battles, responses, turns, voters
 

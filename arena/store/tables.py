@@ -24,7 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from arena.battles import (
+from arena.rules.battles import (
     BattleStatus,
     ExclusionReason,
     Outcome,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import case, func, select
 
-from arena.battles import Side
+from arena.rules.battles import Side
 from arena.store.tables import battles, responses
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sqlalchemy import and_, exists, func, select, true
 
-from arena.battles import Outcome, VoterKind
+from arena.rules.battles import Outcome, VoterKind
 from arena.store.tables import battles, exclusions, voters, votes
 
 if TYPE_CHECKING:

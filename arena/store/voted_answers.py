@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import exists, select, union
 
-from arena.battles import Outcome, Side
+from arena.rules.battles import Outcome, Side
 from arena.store.tables import battles, exclusions, responses, votes
 from arena.store.vote_counts import cast_between, joined_votes, votes_that_count
 

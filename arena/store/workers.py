@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, insert, or_, select, update
 
-from arena.battles import BattleStatus
+from arena.rules.battles import BattleStatus
 from arena.store.engine import begin_write
 from arena.store.tables import battles, workers
 

@@ -114,12 +114,12 @@ def page_head(texts: Texts, *, title: str) -> str:
 
 
 def page_styles() -> str:
-    """The style sheets beside this module, for the beginning of the body.
+    """The style sheets of all pages, for the beginning of the body.
 
     Gradio adds its own sheets to the head while the page loads; what stands in the body
     comes after them and so wins without being shouted.
     """
-    sheets = sorted(HERE.glob("*.css"))
+    sheets = sorted(HERE.rglob("*.css"), key=lambda sheet: sheet.name)
     return f"<style>{''.join(sheet.read_text(encoding='utf-8') for sheet in sheets)}</style>"
 
 

@@ -21,18 +21,18 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio i
 
 import gradio as gr
 
-from arena.agreements import AgreementDesk
-from arena.analysts import AnalystKeys
-from arena.expert_panel import ExpertPanel
-from arena.house import open_arena
+from arena.agreement.desk import AgreementDesk
+from arena.agreement.keys import AnalystKeys
+from arena.app import open_arena
+from arena.experts.panel import ExpertPanel
 from arena.settings import read_signing_secret
-from arena.shipped import find_shipped_data
-from arena.web.agreement_page import agreement_routes
-from arena.web.battle_page import BattlePage
-from arena.web.expert_gate import ExpertGate
-from arena.web.expert_page import ExpertPage
+from arena.settings.shipped import find_shipped_data
+from arena.web.agreement.page import agreement_routes
+from arena.web.battle.page import BattlePage
+from arena.web.expert.gate import ExpertGate
+from arena.web.expert.page import ExpertPage
 from arena.web.identity import VoterTokens
-from arena.web.leaderboard_page import build_leaderboard_page, leaderboard_routes
+from arena.web.leaderboard.page import build_leaderboard_page, leaderboard_routes
 from arena.web.shell import PageShell
 from arena.web.texts import LANGUAGES, choose_language, load_texts
 from arena.web.theme import build_theme
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from arena.house import Arena
+    from arena.app import Arena
     from arena.settings import Settings
     from serving.roster import Roster
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from board_votes import register
 
-from arena.battles import (
+from arena.rules.battles import (
     Battle,
     BattleStatus,
     Pairing,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import insert, select, update
 
-from arena.battles import (
+from arena.rules.battles import (
     BattleStatus,
     ExclusionReason,
     Outcome,

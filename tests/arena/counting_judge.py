@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from board_votes import register
 from sqlalchemy import insert, select
 
-from arena.battles import BattleStatus, Outcome, ResponseStatus, Side, VoterKind
+from arena.rules.battles import BattleStatus, Outcome, ResponseStatus, Side, VoterKind
 from arena.store.engine import begin_write
 from arena.store.tables import battles, responses, turns, voters, votes
 

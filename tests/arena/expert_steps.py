@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from board_votes import register
 from sqlalchemy import insert
 
-from arena.battles import (
+from arena.rules.battles import (
     BattleStatus,
     Outcome,
     Pairing,
@@ -17,14 +17,14 @@ from arena.battles import (
     Side,
     VoterKind,
 )
-from arena.expert_sampling import allot_tasks, draw_battles
+from arena.rules.sampling import allot_tasks, draw_battles
 from arena.store.judge_tables import judge_calls, judges
 from arena.store.tables import voters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.experts import Arm, Expert
+    from arena.rules.experts import Arm, Expert
     from arena.store import Store
 
 NAMES = ("Amber", "Birch")

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from battle_steps import answer
 
-from arena.battles import BattleStatus, Outcome, Side
-from arena.census import Census
-from arena.matchmaker import Matchmaker
-from arena.standing import Standing
+from arena.matchmaking.matchmaker import Matchmaker
+from arena.matchmaking.strengths import Standing
+from arena.rules.battles import BattleStatus, Outcome, Side
 from arena.store import open_store
+from arena.store.tally import Census
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier

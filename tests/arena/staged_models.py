@@ -8,18 +8,18 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arena.census import Census
-from arena.conductor import BattleLimits, Conductor
-from arena.matchmaker import Matchmaker
-from arena.model_health import ModelHealth
-from arena.standing import Standing
+from arena.battle.conductor import BattleLimits, Conductor
+from arena.battle.model_health import ModelHealth
+from arena.matchmaking.matchmaker import Matchmaker
+from arena.matchmaking.strengths import Standing
+from arena.store.tally import Census
 from serving import Completion, ModelCard, ReasoningDelta, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 
+    from arena.battle.views import BattleView
     from arena.store import Store
-    from arena.views import BattleView
     from serving import ChatModel, Message, Sampling, StreamEvent
 
 VOTER = "voter-1"

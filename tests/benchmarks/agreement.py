@@ -26,16 +26,16 @@ import numpy as np
 import pandas as pd
 
 from ranking import Judgements, agreement_report
-from ranking.agreement import RATES, measure_agreements
-from ranking.agreement_intervals import FEW_JUDGES, ClusteredResampling
-from ranking.agreement_study import Study
+from ranking.agreement.intervals import FEW_JUDGES, ClusteredResampling
+from ranking.agreement.rates import RATES, measure_agreements
+from ranking.agreement.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from ranking.agreement import Agreement
+    from ranking.agreement.rates import Agreement
 
     Floats = NDArray[np.float64]
 

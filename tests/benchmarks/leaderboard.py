@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from arena.boards import Boards
-from arena.census import Census
+from arena.leaderboards.boards import Boards
 from arena.settings import LeaderboardSettings
 from arena.store import Store, open_store
+from arena.store.tally import Census
 from ranking import OUTCOMES
-from ranking.simulate import draw_strengths, simulate_votes, skew_pairs
+from ranking.pairing.simulate import draw_strengths, simulate_votes, skew_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -20,13 +20,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from arena.battles import Outcome, Vote
-from arena.census import Census
-from arena.matchmaker import Matchmaker
-from arena.standing import Standing
+from arena.matchmaking.matchmaker import Matchmaker
+from arena.matchmaking.strengths import Standing
+from arena.rules.battles import Outcome, Vote
 from arena.store import Tally, open_store
+from arena.store.tally import Census
 from ranking import OUTCOMES
-from ranking.simulate import draw_strengths, simulate_votes
+from ranking.pairing.simulate import draw_strengths, simulate_votes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

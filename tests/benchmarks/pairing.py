@@ -25,23 +25,23 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
 from ranking import compute_leaderboard
-from ranking.bradley_terry import PairCounts
-from ranking.design import POLICIES, pair_distribution
-from ranking.pair_constraints import PairConstraints, constrain
-from ranking.pairing_comparison import MEASURES, Spread, Study, compare_policies
-from ranking.pairing_simulation import Crowd, Drawing, play_arena, play_newcomer
-from ranking.posterior import Posterior
-from ranking.simulate import draw_strengths, simulate_votes
-from ranking.strength_files import read_strengths
-from ranking.tables import POINTS_PER_LOG_ODDS, SCORE_CENTRE
+from ranking.boards.entries import POINTS_PER_LOG_ODDS, SCORE_CENTRE
+from ranking.fits.bradley_terry import PairCounts
+from ranking.pairing.constraints import PairConstraints, constrain
+from ranking.pairing.play import Crowd, Drawing, play_arena, play_newcomer
+from ranking.pairing.policies import POLICIES, pair_distribution
+from ranking.pairing.posterior import Posterior
+from ranking.pairing.simulate import draw_strengths, simulate_votes
+from ranking.pairing.strength_files import read_strengths
+from ranking.pairing.study import MEASURES, Spread, Study, compare_policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from ranking.boards import BoardOptions
-    from ranking.pairing_comparison import Place
+    from ranking.boards.split import BoardOptions
+    from ranking.pairing.study import Place
 
     Floats = NDArray[np.float64]
 

@@ -18,16 +18,16 @@ from ranking import (
     compute_leaderboard,
     fit_paired,
 )
-from ranking.bradley_terry import BothBad
-from ranking.encoding import BOTH_BAD
-from ranking.simulate import draw_strengths, simulate_votes
+from ranking.fits.bradley_terry import BothBad
+from ranking.pairing.simulate import draw_strengths, simulate_votes
+from ranking.votes.encoding import BOTH_BAD
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from ranking import Leaderboard
-    from ranking.boards import BoardOptions
-    from ranking.leaderboard import StrengthModel
+    from ranking.boards.leaderboard import StrengthModel
+    from ranking.boards.split import BoardOptions
 
 Table = list[tuple[str, str, str, int]]
 

@@ -12,10 +12,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 from ranking import OUTCOMES, InvalidVote, RankingError, fit_bradley_terry, fit_paired
 from ranking.estimator import PairedComparisonClassifier
-from ranking.simulate import draw_strengths, simulate_votes
+from ranking.pairing.simulate import draw_strengths, simulate_votes
 
 if TYPE_CHECKING:
-    from ranking.likelihoods import TieModel
+    from ranking.fits.likelihoods import TieModel
 
 VOTES = simulate_votes(draw_strengths(6, seed=1), 3_000, seed=2, tie=0.5, style={"length": 0.3})
 NAMES = np.array(VOTES.models, dtype=object)

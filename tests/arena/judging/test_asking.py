@@ -10,8 +10,8 @@ import pytest
 from counting_judge import CountingJudge, Reply, by_digest, record_battles
 
 from arena.judging.asking import GIVE_UP_AFTER, Asking, Ended
-from arena.judging.judgements import CallStatus, JudgeMode
 from arena.judging.orders import RunOrder, describe_judge
+from arena.rules.judgements import CallStatus, JudgeMode
 from arena.store import Store, open_store
 from serving import ModelSpec, Roster
 

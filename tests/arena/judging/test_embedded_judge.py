@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.judging.judgements import CallStatus
+from arena.rules.judgements import CallStatus
 from arena.store import open_store
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from counting_judge import CountingJudge, Reply, by_digest, record_battles, write_settings
 
-from arena.judging.judgements import CallStatus, Consistency
+from arena.rules.judgements import CallStatus, Consistency
 from arena.store import Store, open_store
 
 if TYPE_CHECKING:

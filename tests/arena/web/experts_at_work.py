@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from page_client import PageClient
 from playwright.sync_api import expect
 
-from arena.experts import ExpertKeys
+from arena.rules.experts import ExpertKeys
 from arena.settings import Settings, read_signing_secret
 from arena.store import open_store
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page
     from serving_arena import RunningArena
 
-    from arena.experts import Expert
+    from arena.rules.experts import Expert
     from arena.store import Store
 
 _STATE = re.compile(r'<div class="expert" tabindex="-1"([^>]*)>')

@@ -26,7 +26,7 @@ from page_client import PageClient
 from serving_arena import recorded_model, running_arena
 from staged_models import StagedModel, Thought, until
 
-from arena.house import open_arena
+from arena.app import open_arena
 from arena.settings import Settings
 from arena.web.server import build_app
 from serving import ModelSpec, Roster

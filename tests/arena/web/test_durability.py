@@ -19,8 +19,8 @@ from page_client import PageClient
 from serving_arena import recorded_model, serve
 from sqlalchemy import create_engine, select, text
 
-from arena.battles import BattleStatus, Outcome, ResponseStatus
-from arena.published_boards import Board
+from arena.leaderboards.published import Board
+from arena.rules.battles import BattleStatus, Outcome, ResponseStatus
 from arena.store import Snapshot
 from arena.store.tables import battles, responses, snapshots, votes
 

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from staged_models import StagedModel
 
-from arena.house import open_arena
+from arena.app import open_arena
 from arena.settings import Settings
 from arena.web.server import build_app
 

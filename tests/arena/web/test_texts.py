@@ -13,8 +13,8 @@ import pytest
 
 import arena.web
 import serving
-from arena.battles import BattleStatus, Outcome, Side
-from arena.shipped import read_prompts
+from arena.rules.battles import BattleStatus, Outcome, Side
+from arena.settings.shipped import read_prompts
 from arena.web.texts import LANGUAGES, choose_language, load_table_words, load_texts
 from ranking import CATEGORIES
 

@@ -19,10 +19,10 @@ from experts_at_work import ExpertTab, key_of, record_of
 from playwright.sync_api import expect
 from serving_arena import serving
 
-from arena.agreements import collect_verdicts
-from arena.battles import Outcome
-from arena.experts import ExpertKeys
-from arena.judging.judgements import Consistency
+from arena.agreement.desk import collect_verdicts
+from arena.rules.battles import Outcome
+from arena.rules.experts import ExpertKeys
+from arena.rules.judgements import Consistency
 from arena.web.texts import load_texts
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from serving_arena import RunningArena
     from visitors import Visitor
 
-    from arena.agreements import Verdicts
+    from arena.agreement.desk import Verdicts
 
     Command = subprocess.Popen[str]
 

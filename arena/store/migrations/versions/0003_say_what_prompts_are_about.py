@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from arena.shipped import read_prompts
+from arena.settings.shipped import read_prompts
 
 revision = "0003"
 down_revision = "0002"

@@ -1,0 +1,171 @@
+"""The rooms of a running arena, connected and closed in order."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arena.battle.conductor import BattleLimits, Conductor
+from arena.battle.model_health import ModelHealth
+from arena.battle.spending import Spending
+from arena.leaderboards.boards import Boards
+from arena.leaderboards.judges import JudgeBoards
+from arena.matchmaking.constraints import read_rules
+from arena.matchmaking.matchmaker import Matchmaker
+from arena.matchmaking.strengths import Standing
+from arena.store import open_store
+from arena.store.tally import Census
+from serving.recorded import RecordedModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
+
+    from arena.settings import MatchmakingSettings, Settings
+    from arena.store import Store
+    from serving.protocol import ChatModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arena:
+    """The rooms of a running arena."""
+
+    settings: Settings
+    store: Store
+    conductor: Conductor
+    boards: Boards
+    judge_boards: JudgeBoards
+    matchmaker: Matchmaker
+
+
+@asynccontextmanager
+async def open_arena(settings: Settings, models: Mapping[str, ChatModel]) -> AsyncIterator[Arena]:
+    """Connects the rooms over running models, and closes them in order.
+
+    Raises:
+        StoreError: the database cannot be opened.
+    """
+    store = await asyncio.to_thread(open_store, settings.database.url)
+    try:
+        async with _connect(settings, store, models) as arena:
+            yield arena
+    finally:
+        store.close()
+
+
+@asynccontextmanager
+async def _connect(
+    settings: Settings, store: Store, models: Mapping[str, ChatModel]
+) -> AsyncIterator[Arena]:
+    names = tuple(models)
+    census = Census(store.votes)
+    standing = Standing(names, census)
+    await standing.catch_up()
+    health = ModelHealth(models)
+    spending = _count_spending(settings, store, models)
+    await spending.count()
+    matchmaker = build_matchmaker(
+        settings.matchmaking,
+        standing,
+        names,
+        absent=lambda: health.resting | spending.spent_out,
+    )
+    conductor = Conductor(
+        store=store,
+        matchmaker=matchmaker,
+        health=health,
+        models=models,
+        limits=BattleLimits(
+            max_prompt_characters=settings.battles.max_prompt_characters,
+            max_turns=settings.battles.max_turns,
+            max_live=settings.battles.max_live,
+            grace_seconds=settings.battles.grace_seconds,
+        ),
+        known_prompts=_known_prompts(models),
+    )
+    boards = await asyncio.to_thread(
+        Boards, store, census, settings=settings.leaderboard, models=names
+    )
+    judge_boards = JudgeBoards(store.judge_verdicts)
+    await conductor.open()
+    background = [
+        asyncio.create_task(work)
+        for work in (
+            boards.keep_fresh(),
+            judge_boards.keep_fresh(),
+            standing.keep_up(),
+            health.keep_probing(),
+            spending.keep_counting(),
+        )
+    ]
+    try:
+        yield Arena(
+            settings=settings,
+            store=store,
+            conductor=conductor,
+            boards=boards,
+            judge_boards=judge_boards,
+            matchmaker=matchmaker,
+        )
+    finally:
+        for task in background:
+            task.cancel()
+        await asyncio.wait(background)
+        await conductor.close()
+
+
+def build_matchmaker(
+    matchmaking: MatchmakingSettings,
+    standing: Standing,
+    names: Sequence[str],
+    *,
+    absent: Callable[[], Set[str]] = frozenset,
+) -> Matchmaker:
+    """The matchmaker that the settings describe.
+
+    Args:
+        matchmaking: the settings.
+        standing: what is known of the models.
+        names: of the models that are served.
+        absent: those that cannot be drawn at the moment.
+
+    Raises:
+        ValueError: the rules cannot all be kept.
+    """
+    names = sorted(names)
+    return Matchmaker(
+        names,
+        standing,
+        policy=matchmaking.policy,
+        exploration=matchmaking.exploration,
+        rules=read_rules(matchmaking, names),
+        absent=absent,
+        seed=matchmaking.seed,
+    )
+
+
+def _count_spending(settings: Settings, store: Store, models: Mapping[str, ChatModel]) -> Spending:
+    caps = {
+        name: rule.max_cost_per_day
+        for name, rule in settings.matchmaking.models.items()
+        if rule.max_cost_per_day is not None and name in models
+    }
+    cards = {name: models[name].card for name in caps}
+    return Spending(store.tokens, cards=cards, caps=caps)
+
+
+def _known_prompts(models: Mapping[str, ChatModel]) -> tuple[str, ...] | None:
+    """The prompts that every model can answer, `None` where any prompt will do.
+
+    Only recorded models are limited.
+    """
+    limited = [
+        model.prompts
+        for model in models.values()
+        if isinstance(model, RecordedModel) and not model.answers_anything
+    ]
+    if not limited:
+        return None
+    shared = set(limited[0]).intersection(*limited[1:])
+    return tuple(prompt for prompt in limited[0] if prompt in shared)

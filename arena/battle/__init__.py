@@ -1,0 +1,1 @@
+"""One battle from the draw to the names, and what keeps battles going."""

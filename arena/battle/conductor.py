@@ -1,0 +1,318 @@
+"""One battle from draw to reveal; the only thing pages call.
+
+Everything that matters is committed before it is shown: the battle before the first
+token, each answer when it ends, the vote before the names. What lives in this process
+(the answers being written) is lost with it and marked so on record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from arena.battle.answering import Answering
+from arena.battle.heartbeat import Upkeep
+from arena.battle.watching import Watching, live_view
+from arena.rules.battles import (
+    Battle,
+    BattleStatus,
+    InvalidPrompt,
+    ModelGone,
+    Outcome,
+    Response,
+    Side,
+    clean_prompt,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from arena.battle.model_health import ModelHealth
+    from arena.battle.views import BattleView
+    from arena.matchmaking.matchmaker import Matchmaker
+    from arena.store import Store
+    from serving.protocol import ChatModel
+
+
+class ArenaFull(Exception):
+    """As many battles are being answered as this process takes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BattleLimits:
+    """What a battle may be.
+
+    Attributes:
+        max_prompt_characters: longest prompt.
+        max_turns: most turns.
+        max_live: most battles being answered at once in this process.
+        grace_seconds: how long models go on after the last page has left.
+    """
+
+    max_prompt_characters: int = 20_000
+    max_turns: int = 10
+    max_live: int = 400
+    grace_seconds: float = 5.0
+
+
+class Conductor:
+    """Runs battles over a store and a set of models.
+
+    Args:
+        store: the record.
+        matchmaker: draws the pairs, and learns the votes.
+        health: learns how answers end.
+        models: every model that can be asked, by name.
+        limits: what a battle may be.
+        known_prompts: the only prompts that the models can answer (recorded arenas), or
+            `None` where any prompt will do.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        matchmaker: Matchmaker,
+        health: ModelHealth,
+        models: Mapping[str, ChatModel],
+        limits: BattleLimits | None = None,
+        known_prompts: tuple[str, ...] | None = None,
+    ) -> None:
+        self._store = store
+        self._matchmaker = matchmaker
+        self._health = health
+        self._models = models
+        self._limits = limits or BattleLimits()
+        self.known_prompts = known_prompts
+        self._recorded = frozenset(map(_single_spaced, known_prompts or ()))
+        self._watching = Watching(store, grace_seconds=self._limits.grace_seconds)
+        self._arriving: set[asyncio.Task[BattleView]] = set()
+        self._upkeep = Upkeep(store.workers, live=lambda: tuple(self._watching.live))
+
+    async def open(self) -> None:
+        """Registers this process and marks what dead ones left behind."""
+        cards = [asdict(model.card) for model in self._models.values()]
+        await asyncio.to_thread(self._store.battles.register_models, cards)
+        await self._upkeep.open()
+
+    async def close(self) -> None:
+        """Stops all answers, stores how far they came, and signs off."""
+        await self._upkeep.rest()
+        self._watching.close()
+        await asyncio.gather(*self._arriving, return_exceptions=True)
+        await asyncio.gather(*(live.stop() for live in list(self._watching.live.values())))
+        await self._upkeep.sign_off()
+
+    @property
+    def live_battles(self) -> int:
+        """How many battles are being answered in this process now."""
+        return len(self._watching.live)
+
+    async def start(self, prompt: str, voter_id: str) -> BattleView:
+        """Draws a pair for a new battle and asks both models.
+
+        Raises:
+            InvalidPrompt: the prompt cannot be sent.
+            ArenaFull: too many battles are being answered.
+            TooFewModels: fewer than two models can answer now.
+        """
+        text = self._clean(prompt, turn=0)
+        pairing = self._matchmaker.draw()
+        return await self._record_and_ask(
+            lambda: self._store.battles.start(
+                voter_id=voter_id, pairing=pairing, prompt=text, worker_id=self._upkeep.worker_id
+            )
+        )
+
+    async def follow_up(self, battle_id: str, prompt: str, voter_id: str) -> BattleView:
+        """Sends another prompt to both models of a battle.
+
+        Raises:
+            BattleError: the battle or the prompt does not allow it.
+            ArenaFull: too many battles are being answered.
+        """
+        battle = await self._battle(battle_id, voter_id)
+        text = self._clean(prompt, turn=len(battle.prompts))
+        self._check_served(battle)
+        return await self._record_and_ask(
+            lambda: self._store.battles.add_turn(
+                battle_id, voter_id=voter_id, prompt=text, worker_id=self._upkeep.worker_id
+            )
+        )
+
+    async def regenerate(self, battle_id: str, voter_id: str) -> BattleView:
+        """Asks both models for another answer to the last prompt.
+
+        Raises:
+            BattleError: the battle does not allow it.
+            ArenaFull: too many battles are being answered.
+        """
+        return await self._reopen(battle_id, voter_id, only_unfinished=False)
+
+    async def retry(self, battle_id: str, voter_id: str) -> BattleView:
+        """Asks the sides that did not finish once more.
+
+        Raises:
+            BattleError: the battle does not allow it.
+            ArenaFull: too many battles are being answered.
+        """
+        return await self._reopen(battle_id, voter_id, only_unfinished=True)
+
+    async def view(self, battle_id: str, voter_id: str) -> BattleView:
+        """The battle as its voter may see it now.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+        """
+        return await self._watching.view(await self._battle(battle_id, voter_id))
+
+    def watch(self, battle_id: str, voter_id: str) -> AsyncGenerator[BattleView]:
+        """The battle whenever there is something new to show, until it has settled.
+
+        Closing the generator means that the page has left.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+        """
+        return self._watching.watch(battle_id, voter_id)
+
+    async def leave(self, battle_id: str, voter_id: str) -> None:
+        """Gives a battle up: its models are told to stop at once.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+        """
+        await self._battle(battle_id, voter_id)
+        live = self._watching.live.get(battle_id)
+        if live is not None:
+            await live.stop()
+            await self._watching.see_off(battle_id)
+
+    async def vote(
+        self, battle_id: str, voter_id: str, outcome: Outcome, *, edition: int | None = None
+    ) -> BattleView:
+        """Stores a vote, then reveals the names; a second vote gets the first one's reveal.
+
+        Args:
+            battle_id: the battle.
+            voter_id: who votes.
+            outcome: the button.
+            edition: of the view that the voter has read, `None` for whichever there is.
+
+        Raises:
+            UnknownBattle: there is none of that id, or it is somebody else's.
+            VoteNotOpen: its answers are not both complete.
+            VoteStale: another tab has replaced or continued the answers.
+        """
+        battle = await asyncio.to_thread(
+            self._store.battles.vote,
+            battle_id,
+            voter_id=voter_id,
+            outcome=outcome,
+            edition=edition,
+        )
+        self._matchmaker.learn(battle)
+        return await self._watching.recorded_view(battle)
+
+    async def votes_of(self, voter_id: str) -> dict[Outcome, int]:
+        """How often a voter pressed each button."""
+        return await asyncio.to_thread(self._store.battles.votes_of, voter_id)
+
+    def _clean(self, prompt: str, *, turn: int) -> str:
+        text = clean_prompt(
+            prompt,
+            turn=turn,
+            max_characters=self._limits.max_prompt_characters,
+            max_turns=self._limits.max_turns,
+        )
+        if self.known_prompts is not None:
+            if turn:
+                raise InvalidPrompt("no_follow_up", value=turn + 1, limit=1)
+            if _single_spaced(text) not in self._recorded:
+                raise InvalidPrompt("not_recorded", value=len(text), limit=len(self._recorded))
+        return text
+
+    def _check_served(self, battle: Battle) -> None:
+        if any(battle.pairing.model(side) not in self._models for side in Side):
+            raise ModelGone(battle.id)
+
+    async def _battle(self, battle_id: str, voter_id: str) -> Battle:
+        return await asyncio.to_thread(self._store.battles.get, battle_id, voter_id=voter_id)
+
+    async def _reopen(self, battle_id: str, voter_id: str, *, only_unfinished: bool) -> BattleView:
+        self._check_served(await self._battle(battle_id, voter_id))
+        return await self._record_and_ask(
+            lambda: self._store.battles.reopen(
+                battle_id, voter_id=voter_id, worker_id=self._upkeep.worker_id
+            ),
+            only_unfinished=only_unfinished,
+        )
+
+    async def _record_and_ask(
+        self, record: Callable[[], Battle], *, only_unfinished: bool = False
+    ) -> BattleView:
+        """Commits what is to be answered, then asks the models.
+
+        In a task of its own: a page that leaves in between must not leave a battle on record
+        that nobody is answering.
+        """
+        if len(self._watching.live) + len(self._arriving) >= self._limits.max_live:
+            raise ArenaFull(f"{len(self._watching.live)} battles are being answered")
+
+        async def _arrive() -> BattleView:
+            battle = await asyncio.to_thread(record)
+            unfinished = battle.unfinished_sides() if only_unfinished else ()
+            return self._ask(battle, unfinished or tuple(Side))
+
+        task = asyncio.create_task(_arrive())
+        self._arriving.add(task)
+        task.add_done_callback(self._arriving.discard)
+        return await asyncio.shield(task)
+
+    def _ask(self, battle: Battle, sides: tuple[Side, ...]) -> BattleView:
+        live = Answering(
+            battle,
+            models={side: self._models[battle.pairing.model(side)] for side in sides},
+            sides=sides,
+            heard=self._health.note,
+            commit=self._commit,
+            settled=self._settled,
+        )
+        self._watching.live[battle.id] = live
+        self._watching.stop_if_left(live)  # the page may be gone before it begins to watch
+        return live_view(live)
+
+    async def _commit(
+        self, battle_id: str, response: Response, status: BattleStatus | None
+    ) -> bool:
+        battles = self._store.battles
+        if status is None:
+            await asyncio.to_thread(battles.add_response, battle_id, response)
+            return False
+        return await asyncio.to_thread(
+            battles.add_last_response,
+            battle_id,
+            response,
+            status,
+            worker_id=self._upkeep.worker_id,
+        )
+
+    async def _settled(self, live: Answering) -> None:
+        try:
+            if live.outcome is None:  # the last answer could not be stored
+                await asyncio.to_thread(
+                    self._store.battles.settle,
+                    live.battle.id,
+                    live.status,
+                    worker_id=self._upkeep.worker_id,
+                )
+        finally:
+            # A follow-up may have begun the moment the status was on record.
+            if self._watching.live.get(live.battle.id) is live:
+                del self._watching.live[live.battle.id]
+
+
+def _single_spaced(text: str) -> str:
+    """Recorded answers are looked up by words, however they are spaced."""
+    return " ".join(text.split())

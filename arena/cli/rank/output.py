@@ -1,0 +1,249 @@
+"""What `arena rank` writes: a table, JSON, CSV, Markdown or a page of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict, dataclass, fields
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+import arena
+from ranking import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena.cli.rank.votes import Source
+    from ranking import Board, Leaderboard
+
+__all__ = ["SUFFIXES", "Format", "Ranking", "find_doubts", "render"]
+
+Format = Literal["table", "json", "csv", "md", "html"]
+
+SUFFIXES: dict[str, Format] = {
+    ".txt": "table", ".json": "json", ".csv": "csv", ".md": "md", ".html": "html", ".htm": "html",
+}  # fmt: skip
+_LEFT_ALIGNED = ("Model", "Notes")
+_MODELS = {
+    "bradley-terry": "Bradley–Terry, ties as halves",
+    "davidson": "Davidson",
+    "rao-kupper": "Rao–Kupper",
+}
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}"
+    "table{border-collapse:collapse}caption{text-align:left;color:#555;padding-bottom:.5rem}"
+    "th,td{padding:.3rem .8rem;border-bottom:1px solid #ddd;text-align:right}"
+    "th:nth-child(2),td:nth-child(2){text-align:left}"
+    "ul{color:#555}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A leaderboard, those of its parts, and what they were made from.
+
+    Attributes:
+        board: of all votes.
+        parts: of each label of each group that was asked for.
+        source: the votes.
+        min_votes: below which a part has no board.
+        by: the groups that were asked for.
+    """
+
+    board: Leaderboard
+    parts: tuple[Board, ...]
+    source: Source
+    min_votes: int
+    by: tuple[str, ...]
+
+    def sections(self) -> Iterator[tuple[str, Leaderboard]]:
+        """The boards with their titles, the whole first."""
+        yield "Leaderboard", self.board
+        for part in self.parts:
+            if part.board is not None:
+                yield f"{part.group}: {part.label}", part.board
+
+
+def render(ranking: Ranking, form: Format, *, width: int) -> str:
+    """The whole output, ending in a newline.
+
+    Args:
+        ranking: what to write.
+        form: how.
+        width: of a table, in characters.
+    """
+    if form == "json":
+        return json.dumps(_describe(ranking), ensure_ascii=False, indent=2) + "\n"
+    if form == "csv":
+        return _render_csv(ranking)
+    if form == "md":
+        return "\n".join(_render_markdown(t, b) for t, b in ranking.sections())
+    if form == "html":
+        return _render_html(ranking)
+    return _render_table(ranking, width)
+
+
+def _describe(ranking: Ranking) -> dict[str, Any]:
+    """The board as `ranking` writes it, with the votes it was made from beside the method."""
+    board = ranking.board.to_dict()
+    origin = {"input": ranking.source.described, "code_version": arena.__version__}
+    board["method"] = {**board["method"], **origin}
+    if ranking.by:
+        board["method"]["min_votes"] = ranking.min_votes
+        board["boards"] = [part.to_dict() for part in ranking.parts]
+    return board
+
+
+def _render_csv(ranking: Ranking) -> str:
+    """A line a model; parts are told apart by two columns in front."""
+    text = io.StringIO()
+    front = ["group", "label"] if ranking.by else []
+    writer = csv.DictWriter(text, [*front, *(column.name for column in fields(Entry))])
+    writer.writeheader()
+    boards = [("overall", "", ranking.board)]
+    boards += [(p.group, p.label, p.board) for p in ranking.parts if p.board is not None]
+    for group, label, board in boards:
+        places = {"group": group, "label": label} if front else {}
+        writer.writerows({**places, **asdict(entry)} for entry in board.entries)
+    return text.getvalue()
+
+
+def _cells(entry: Entry, board: Leaderboard) -> dict[str, str]:
+    """An entry as a person reads it, by column title."""
+    ranks = f"{entry.rank_lower}–{entry.rank_upper}"
+    notes = ["provisional"] if entry.provisional else []
+    if board.diagnostics["islands"] > 1:
+        notes.append(f"group {entry.island + 1}")
+    return {
+        "Rank": str(entry.rank),
+        "Model": entry.model,
+        "Score": f"{entry.score:.1f}",
+        f"{_level(board)} interval": f"{entry.lower:.1f} – {entry.upper:.1f}",
+        "Ranks": str(entry.rank_lower) if entry.rank_lower == entry.rank_upper else ranks,
+        "Votes": f"{entry.votes:,}",
+        "Win rate": _percent(entry.win_rate),
+        "Both bad": _percent(entry.both_bad_rate),
+        "Notes": ", ".join(notes),
+    }
+
+
+def _table(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
+    """Titles and lines; the column of notes only where there is one."""
+    lines = [_cells(entry, board) for entry in board.entries]
+    titles = [title for title in lines[0] if title != "Notes" or any(c["Notes"] for c in lines)]
+    return titles, [[cells[title] for title in titles] for cells in lines]
+
+
+def _caption(board: Leaderboard) -> str:
+    """How the board was made, in one line."""
+    method, found = board.method, board.diagnostics
+    parts = [f"{found['votes']:,} votes", f"{found['models']} models", _MODELS[method["model"]]]
+    over = "voters" if method["cluster"] else "battles"
+    if method["interval"] == "bootstrap":
+        kind = "pivot " if method["bootstrap"] == "pivot" else ""
+        parts.append(
+            f"{_level(board)} {kind}intervals from {method['replicates']:,} resamples of {over}"
+        )
+    else:
+        parts.append(f"{_level(board)} sandwich intervals over {over}")
+    parts.append("no prior" if method["prior"] is None else f"prior SD {method['prior']:g}")
+    if method["weights"] == "design":
+        parts.append(f"design weights, worth {found['effective_votes']:,.0f} votes")
+    if method["both_bad"] == "keep":
+        parts.append("both-bad votes have no say in the scores")
+    elif method["both_bad"] == "drop":
+        parts.append(f"{found['both_bad_dropped']:,} both-bad votes left out")
+    if method["anchor"]:
+        parts.append("{} at {:g}".format(*method["anchor"]))
+    return "; ".join(parts)
+
+
+def _remarks(board: Leaderboard) -> list[str]:
+    """What a reader should know before believing the ranks."""
+    found = board.diagnostics
+    remarks = [f"Ranks: where each model may stand, all at once with {_level(board)} confidence."]
+    if found["provisional"]:
+        remarks.append("Provisional: only the prior keeps the score finite.")
+    if found["islands"] > 1:
+        remarks.append("Models of different groups have not met, not even through others.")
+    remarks += find_doubts(board)
+    remarks += [
+        f"{c.name}: {c.estimate:+.3f} log-odds, {_level(board)} interval "
+        f"{c.lower:+.3f} to {c.upper:+.3f}."
+        for c in board.coefficients
+    ]
+    return remarks
+
+
+def find_doubts(board: Leaderboard) -> list[str]:
+    """Why its intervals may promise too much."""
+    found = board.diagnostics
+    if not found.get("voters_ignored"):
+        return []
+    doubt = (
+        f"The intervals take the votes of one person for independent ({found['voters']:,} "
+        "voters), so they may be too short: see --cluster voter."
+    )
+    return [doubt]
+
+
+def _level(board: Leaderboard) -> str:
+    return f"{100 * board.method['level']:g}%"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.1%}"
+
+
+def _render_table(ranking: Ranking, width: int) -> str:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    text = io.StringIO()
+    console = Console(file=text, width=width)
+    for title, board in ranking.sections():
+        titles, lines = _table(board)
+        # Text, not markup: a name may hold square brackets.
+        table = Table(title=Text(title) if ranking.parts else None)
+        for name in titles:
+            table.add_column(name, justify="left" if name in _LEFT_ALIGNED else "right")
+        for cells in lines:
+            table.add_row(*(Text(cell) for cell in cells))
+        console.print(table)
+        for line in (_caption(board), *_remarks(board)):
+            console.print(Text(line))
+    return text.getvalue()
+
+
+def _render_markdown(title: str, board: Leaderboard) -> str:
+    titles, lines = _table(board)
+    rules = [":--" if name in _LEFT_ALIGNED else "--:" for name in titles]
+    escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    rows = [f"| {' | '.join(cells)} |" for cells in (titles, rules, *escaped)]
+    remarks = [f"- {line}" for line in _remarks(board)]
+    return "\n".join([f"## {title}", "", f"{_caption(board)}.", "", *rows, "", *remarks, ""])
+
+
+def _render_html(ranking: Ranking) -> str:
+    body = ""
+    for title, board in ranking.sections():
+        titles, lines = _table(board)
+        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in titles)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>\n"
+            for line in lines
+        )
+        remarks = "".join(f"<li>{escape(line)}</li>" for line in _remarks(board))
+        body += (
+            f"<h1>{escape(title)}</h1>\n<table><caption>{escape(_caption(board))}</caption>\n"
+            f"<thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table>\n"
+            f"<ul>{remarks}</ul>\n"
+        )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>Leaderboard</title><style>{_STYLE}</style></head>\n<body>{body}</body></html>\n"
+    )

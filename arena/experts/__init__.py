@@ -1,0 +1,1 @@
+"""Experts who judge the crowd's battles again."""

@@ -1,0 +1,1 @@
+"""From the votes on record to the boards that pages show."""

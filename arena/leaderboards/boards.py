@@ -1,0 +1,224 @@
+"""Leaderboards: counts from the store, fits from ranking, snapshots back.
+
+Pages read the board that this process saw last; nothing is ever computed for a request.
+A snapshot names the votes, the options, the seed and the code version that made it, so
+that anybody can make it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from datetime import UTC, datetime, timedelta
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import arena
+from arena.leaderboards.fits import BoardFits
+from arena.leaderboards.published import OVERALL, Board, Choice, describe_parts
+from arena.leaderboards.style import StyleRecord
+from arena.leaderboards.views import look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.leaderboards.published import StyleParts
+    from arena.leaderboards.views import BoardView
+    from arena.settings import LeaderboardSettings
+    from arena.store import Snapshot, Store, Tally
+    from arena.store.tally import Census
+
+logger = logging.getLogger(__name__)
+
+# A refresh that takes long is made less often: at most a twentieth of one core.
+REST_PER_SECOND_OF_WORK = 20.0
+# Boards at equal style need a line a vote instead of a count a pair: they are computed less
+# often, and at most for a hundredth of the time.
+STYLE_SECONDS = 60.0
+STYLE_REST_PER_SECOND = 100.0
+
+
+class Boards:
+    """Keeps the leaderboard up with the votes and hands it to pages.
+
+    Reads the latest snapshot when made, so that a restarted process begins where the last
+    one ended. Any number of processes may keep the same record fresh: each looks for a
+    newer snapshot first, and computes only what nobody has.
+
+    Args:
+        store: the record.
+        census: counts its votes.
+        settings: how often and how precisely.
+        models: the names that are configured now.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        census: Census,
+        *,
+        settings: LeaderboardSettings,
+        models: Sequence[str],
+    ) -> None:
+        self._store = store
+        self._census = census
+        self._settings = settings
+        self._models = tuple(models)
+        self._lock = Lock()
+        self._fits = BoardFits(settings)
+        self._styles = StyleRecord(store)
+        self._style_rest = STYLE_SECONDS
+        self._board: Board | None = None
+        self._read_until = 0  # the newest snapshot seen, readable or not
+        self._cards: dict[str, dict[str, Any]] = {}
+        self._told_settings = False
+        self._views = self._look_at()
+        self._adopt()
+
+    def latest(self) -> Board | None:
+        """The board that this process saw last, `None` before the first; asks nobody."""
+        return self.view().board
+
+    def view(self, choice: Choice = OVERALL) -> BoardView:
+        """What pages show of it; asks nobody.
+
+        Args:
+            choice: which board. Where it was not computed, its category's is shown without
+                the adjustment, or else the overall one; the view says which.
+        """
+        views = self._views
+        return views.get(choice) or views.get(Choice(choice.category)) or views[OVERALL]
+
+    def refresh(self) -> None:
+        """Publishes a new board if the record has something that the latest one lacks.
+
+        Safe to call from any thread.
+
+        Raises:
+            RankingError: the votes cannot be ranked.
+            sqlalchemy.exc.SQLAlchemyError: the database does not answer.
+        """
+        with self._lock:
+            newest = self._store.votes.last_id()
+            self._adopt()
+            if self._is_stale(newest) or self._is_style_stale():
+                self._publish()
+                self._adopt()
+            self._told_settings = True
+
+    async def keep_fresh(self) -> None:
+        """Refreshes for as long as the program runs; what goes wrong is logged."""
+        while True:
+            started = time.monotonic()
+            try:
+                await asyncio.to_thread(self.refresh)
+            except Exception:
+                # The next refresh may work again; ending here would freeze the board unseen.
+                logger.exception("the leaderboard could not be refreshed")
+            worked = time.monotonic() - started
+            rest = worked * REST_PER_SECOND_OF_WORK
+            await asyncio.sleep(max(self._settings.refresh_seconds, rest))
+
+    def _snapshot_settings(self) -> dict[str, Any]:
+        return {"models": sorted(self._models), **self._fits.describe()}
+
+    def _is_stale(self, newest: int) -> bool:
+        board = self._board
+        if board is None:
+            return newest > 0
+        return newest > board.last_vote_id or self._is_told_otherwise(board) or self._differs(board)
+
+    def _is_told_otherwise(self, board: Board) -> bool:
+        """Whether this process started with other settings than made the board.
+
+        Asked once: two processes with different settings would otherwise outdo each other.
+        """
+        if self._told_settings:
+            return False
+        return not self._is_made_alike(board)
+
+    def _is_made_alike(self, board: Board) -> bool:
+        told = (dict(board.settings), board.code_version)
+        return told == (self._snapshot_settings(), arena.__version__)
+
+    def _differs(self, board: Board) -> bool:
+        """Whether another number of votes counts now, as far as that is cheap to know."""
+        if self._census.count().votes == board.votes:
+            return False
+        # Another process may have found what this one's tally cannot see.
+        return self._census.count(afresh=True).votes != board.votes
+
+    def _publish(self) -> None:
+        """Computes a board from all votes that count and records it."""
+        tally = self._census.count()
+        leaderboard = self._fits.rank(tally.counts())
+        parts = describe_parts(self._fits.rank_categories(tally), self._rank_styles(tally))
+        self._store.snapshots.add(
+            votes=tally.votes,
+            last_vote_id=tally.last_vote_id,
+            code_version=arena.__version__,
+            settings=self._snapshot_settings(),
+            board={**leaderboard.to_dict(), "boards": parts},
+        )
+
+    def _is_style_stale(self) -> bool:
+        """Whether votes came since the boards at equal style, and these may be computed."""
+        board = self._board
+        if board is None or not self._is_made_alike(board):
+            return False  # the other process that made it sees to it
+        style = board.style
+        if style is not None and (style.votes, style.last_vote_id) == (
+            board.votes, board.last_vote_id
+        ):  # fmt: skip
+            return False
+        return self._is_style_due(style) and self._styles.catch_up(self._census.count())
+
+    def _is_style_due(self, style: StyleParts | None) -> bool:
+        """Whether the last time is long enough ago, whichever process it was."""
+        if style is None:
+            return True
+        return datetime.now(UTC) - style.computed_at >= timedelta(seconds=self._style_rest)
+
+    def _rank_styles(self, tally: Tally) -> StyleParts | None:
+        """Boards at equal style if they are due, else those that there are."""
+        board = self._board
+        known = board.style if board is not None and self._is_made_alike(board) else None
+        if not self._is_style_due(known) or not self._styles.catch_up(tally):
+            return known
+        started = time.monotonic()
+        parts = self._fits.rank_styles(self._styles.votes(tally), tally)
+        worked = time.monotonic() - started
+        self._style_rest = max(STYLE_SECONDS, STYLE_REST_PER_SECOND * worked)
+        return parts
+
+    def _adopt(self) -> None:
+        """Takes over the latest snapshot and the cards if they are new here."""
+        snapshot = self._store.snapshots.latest(after=self._read_until)
+        cards = self._store.battles.cards()
+        board = None if snapshot is None else _read(snapshot)
+        if snapshot is not None:
+            self._read_until = snapshot.id
+        if board is not None:
+            self._board = board
+        elif cards == self._cards:
+            return
+        self._cards = cards
+        self._views = self._look_at()
+
+    def _look_at(self) -> dict[Choice, BoardView]:
+        return look_at(
+            self._board, self._cards, models=self._models, min_votes=self._settings.min_votes
+        )
+
+
+def _read(snapshot: Snapshot) -> Board | None:
+    """The board of a snapshot, `None` if a program of another version wrote it differently.
+
+    The votes are still there, so a board that cannot be read is one to compute again.
+    """
+    try:
+        return Board.from_snapshot(snapshot)
+    except (KeyError, TypeError, ValueError):
+        logger.warning("snapshot %d cannot be read and will be computed again", snapshot.id)
+        return None

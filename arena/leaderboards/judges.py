@@ -1,0 +1,81 @@
+"""The boards of AI judges, beside that of people and never part of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from arena.leaderboards.judge_fits import rank_verdicts
+
+if TYPE_CHECKING:
+    from arena.store import JudgeVerdicts
+    from ranking import Leaderboard
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeBoard:
+    """How one judge ranks the models.
+
+    Attributes:
+        judge: its name.
+        verdicts: how many it gave, both orders of a pair taken together.
+        leaderboard: the ranking they make.
+    """
+
+    judge: str
+    verdicts: int
+    leaderboard: Leaderboard
+
+
+class JudgeBoards:
+    """Keeps the judges' boards up with their verdicts.
+
+    Args:
+        record: the verdicts.
+    """
+
+    def __init__(self, record: JudgeVerdicts) -> None:
+        self._record = record
+        self._count = 0
+        self._boards: tuple[JudgeBoard, ...] = ()
+
+    def latest(self) -> tuple[JudgeBoard, ...]:
+        """The boards as this process saw them last, by name; asks nobody."""
+        return self._boards
+
+    def refresh(self) -> None:
+        """Ranks again if there are more verdicts than before.
+
+        Raises:
+            RankingError: the verdicts cannot be ranked.
+            sqlalchemy.exc.SQLAlchemyError: the database does not answer.
+        """
+        count = self._record.count()
+        if count == self._count:
+            return
+        boards = []
+        for judge, group in groupby(self._record.read(), key=lambda verdict: verdict.judge):
+            verdicts = list(group)
+            leaderboard = rank_verdicts(verdicts, threads=1)
+            if leaderboard is not None:
+                boards.append(
+                    JudgeBoard(judge=judge, verdicts=len(verdicts), leaderboard=leaderboard)
+                )
+        self._boards, self._count = tuple(boards), count
+
+    async def keep_fresh(self) -> None:
+        """Refreshes for as long as the program runs; what goes wrong is logged."""
+        while True:
+            try:
+                await asyncio.to_thread(self.refresh)
+            except Exception:
+                # The next refresh may work again; ending here would freeze the boards unseen.
+                logger.exception("the judges' boards could not be refreshed")
+            await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,1 @@
+"""Which two models meet next."""

@@ -1,0 +1,267 @@
+"""The battle page: a prompt, two anonymous answers, four buttons, two names.
+
+The page trusts nothing the browser sends but a battle's id and the signed voter cookie,
+and sends nothing that names a model before the conductor's view carries the names.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from arena.battle.conductor import ArenaFull
+from arena.matchmaking.matchmaker import TooFewModels
+from arena.rules.battles import (
+    BattleBusy,
+    BattleClosed,
+    BattleError,
+    BattleStatus,
+    InvalidPrompt,
+    ModelGone,
+    Outcome,
+    Side,
+    TurnUnanswered,
+    UnknownBattle,
+    VoteNotOpen,
+    VoteStale,
+)
+from arena.web.battle.parts import lay_out
+from arena.web.battle.render import ChatMessage, battle_state, chat_messages, reveal_cards
+from arena.web.layout import html_part, page_header
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from arena.battle.conductor import Conductor
+    from arena.battle.views import BattleView
+    from arena.web.identity import VoterTokens
+    from arena.web.texts import Texts
+
+logger = logging.getLogger(__name__)
+
+# A battle whenever it has something new to show; `None` before the first prompt.
+Views = AsyncGenerator["BattleView | None"]
+# The conversations of both sides and the battle's state, as every event writes them.
+Updates = tuple[list[ChatMessage], list[ChatMessage], str]
+
+_NOTICES: dict[type[Exception], str] = {
+    ArenaFull: "full",
+    BattleBusy: "busy",
+    BattleClosed: "closed",
+    ModelGone: "gone",
+    TooFewModels: "few",
+    TurnUnanswered: "unanswered",
+    UnknownBattle: "unknown",
+    VoteNotOpen: "not_open",
+    VoteStale: "stale",
+}
+# Streaming events wait for models, not for the processor: as many as there are battles.
+_STREAMS = 2_000
+_OTHERS = 100
+_FOCUS_PROMPT = "() => { document.querySelector('#prompt textarea')?.focus(); }"
+# What the browser knows of the battle, put in for the event's last input.
+_BATTLE_SHOWN = "document.querySelector('.battle-status')?.dataset.battle || ''"
+_EDITION_SHOWN = "document.querySelector('.battle-status')?.dataset.edition || ''"
+_BATTLE_OF_ADDRESS = "new URLSearchParams(window.location.search).get('battle') || ''"
+
+
+class BattlePage:
+    """The battle page in one language.
+
+    Args:
+        conductor: runs the battles.
+        tokens: reads the voter cookie.
+        texts: of the language.
+        language: its code, as in the page's path.
+        title: the arena's.
+        ideas: prompts for "surprise me", in this language; none hides the button.
+    """
+
+    def __init__(
+        self,
+        *,
+        conductor: Conductor,
+        tokens: VoterTokens,
+        texts: Texts,
+        language: str,
+        title: str,
+        ideas: Sequence[str],
+    ) -> None:
+        self._conductor = conductor
+        self._tokens = tokens
+        self._texts = texts
+        self._language = language
+        self._ideas = tuple(ideas)
+        self.blocks = gr.Blocks(title=title, analytics_enabled=False, fill_width=True)
+        with self.blocks:
+            header = page_header(texts, title=title, language=language, active="arena")
+            html_part(header, elem_id="site")
+            self._parts = lay_out(
+                texts, known_prompts=conductor.known_prompts, offer_ideas=bool(self._ideas)
+            )
+            self._connect()
+
+    def _connect(self) -> None:
+        parts = self._parts
+        common: dict[str, Any] = {
+            "outputs": [parts.chat_a, parts.chat_b, parts.state],
+            "show_progress": "hidden",
+            "api_visibility": "private",
+            # The values are made in the form the browser takes, and what it sends is checked
+            # here: each would otherwise cost every update a trip to another thread.
+            "preprocess": False,
+            "postprocess": False,
+        }
+        on_battle: dict[str, Any] = {
+            **common,
+            "inputs": [parts.battle_id],
+            "js": f"() => [{_BATTLE_SHOWN}]",
+        }
+        streams = [
+            gr.on(
+                [parts.send.click, parts.prompt.submit],
+                self._guarded(self._ask),
+                inputs=[parts.prompt, parts.battle_id],
+                js=f"(prompt) => [prompt, {_BATTLE_SHOWN}]",
+                concurrency_limit=_STREAMS,
+                **common,
+            ),
+            parts.regenerate.click(
+                self._guarded(self._regenerate), concurrency_limit=_STREAMS, **on_battle
+            ),
+            parts.retry.click(self._guarded(self._retry), concurrency_limit=_STREAMS, **on_battle),
+            # Pressed by the page's script where the address names a battle: an event of every
+            # page load would cost the server as much as a vote, and be in the first one's way.
+            parts.restore.click(
+                self._guarded(self._restore),
+                inputs=[parts.battle_id],
+                js=f"() => [{_BATTLE_OF_ADDRESS}]",
+                concurrency_limit=_STREAMS,
+                **common,
+            ),
+        ]
+        for outcome, button in parts.votes.items():
+            button.click(
+                self._guarded(self._vote_as(outcome)),
+                inputs=[parts.edition, parts.battle_id],
+                js=f"() => [{_EDITION_SHOWN}, {_BATTLE_SHOWN}]",
+                concurrency_limit=_OTHERS,
+                **common,
+            )
+        parts.new.click(
+            self._guarded(self._new), cancels=streams, concurrency_limit=_OTHERS, **on_battle
+        ).then(None, js=_FOCUS_PROMPT)
+        parts.surprise.click(
+            self._surprise,
+            outputs=parts.prompt,
+            show_progress="hidden",
+            api_visibility="private",
+            queue=False,
+        ).then(None, js=_FOCUS_PROMPT)
+
+    def _guarded(
+        self, handler: Callable[..., Awaitable[Views]]
+    ) -> Callable[..., AsyncGenerator[Updates]]:
+        """The handler's views as updates, and its errors as notices.
+
+        What is not foreseen is logged, not shown: its words could name a model.
+        """
+
+        async def _run(request: gr.Request, *sent: object) -> AsyncGenerator[Updates]:
+            values = [value if isinstance(value, str) else "" for value in sent]
+            voter_id = self._tokens.read(request.cookies)
+            if voter_id is None:
+                yield await self._render(None, "", notice=self._texts["notice"]["cookies"])
+                return
+            try:
+                async with aclosing(await handler(voter_id, *values)) as views:
+                    async for view in views:
+                        yield await self._render(view, voter_id)
+            except (BattleError, ArenaFull, TooFewModels) as error:
+                yield await self._render_again(values[-1], voter_id, notice=self._words(error))
+            except Exception:
+                logger.exception("an event of the battle page failed")
+                failed = self._texts["site"]["failed"]
+                yield await self._render_again(values[-1], voter_id, notice=failed)
+
+        return _run
+
+    async def _ask(self, voter_id: str, prompt: str, battle_id: str) -> Views:
+        """Starts a battle, or goes on with the one that is open."""
+        shown = await self._conductor.view(battle_id, voter_id) if battle_id else None
+        if shown is None or shown.status is BattleStatus.VOTED:
+            view = await self._conductor.start(prompt, voter_id)
+        else:
+            view = await self._conductor.follow_up(battle_id, prompt, voter_id)
+        return self._conductor.watch(view.battle_id, voter_id)
+
+    async def _regenerate(self, voter_id: str, battle_id: str) -> Views:
+        await self._conductor.regenerate(battle_id, voter_id)
+        return self._conductor.watch(battle_id, voter_id)
+
+    async def _retry(self, voter_id: str, battle_id: str) -> Views:
+        await self._conductor.retry(battle_id, voter_id)
+        return self._conductor.watch(battle_id, voter_id)
+
+    async def _restore(self, voter_id: str, battle_id: str) -> Views:
+        """After a reload: the battle of the address, in progress or revealed."""
+        try:
+            await self._conductor.view(battle_id, voter_id)
+        except UnknownBattle:  # none, or a link from somebody else: begin without reproach
+            return _once(None)
+        return self._conductor.watch(battle_id, voter_id)
+
+    def _vote_as(self, outcome: Outcome) -> Callable[[str, str, str], Awaitable[Views]]:
+        async def _vote(voter_id: str, edition: str, battle_id: str) -> Views:
+            read = int(edition) if re.fullmatch("[0-9]{1,9}", edition) else -1
+            return _once(await self._conductor.vote(battle_id, voter_id, outcome, edition=read))
+
+        return _vote
+
+    async def _new(self, voter_id: str, battle_id: str) -> Views:
+        if battle_id:
+            await self._conductor.leave(battle_id, voter_id)
+        return _once(None)
+
+    def _surprise(self) -> str:
+        """A prompt in the page's language, or any that a recorded arena knows."""
+        known = self._conductor.known_prompts
+        if known is None:
+            return secrets.choice(self._ideas)
+        return secrets.choice([idea for idea in self._ideas if idea in known] or known)
+
+    async def _render(self, view: BattleView | None, voter_id: str, *, notice: str = "") -> Updates:
+        """A battle as the page shows it; the names only if the view has them."""
+        reveal = ""
+        if view is not None and view.status is BattleStatus.VOTED:
+            votes = await self._conductor.votes_of(voter_id)
+            reveal = reveal_cards(self._texts, view, votes=votes, language=self._language)
+        return (
+            chat_messages(view, Side.A),
+            chat_messages(view, Side.B),
+            battle_state(self._texts, view, notice=notice, reveal=reveal),
+        )
+
+    async def _render_again(self, battle_id: str, voter_id: str, *, notice: str) -> Updates:
+        """The battle as it was, with a notice; nothing where it is not the voter's."""
+        view = None
+        if battle_id:
+            with suppress(Exception):  # the notice matters more than why this failed as well
+                view = await self._conductor.view(battle_id, voter_id)
+        return await self._render(view, voter_id, notice=notice)
+
+    def _words(self, error: Exception) -> str:
+        words = self._texts["notice"]
+        if isinstance(error, InvalidPrompt):
+            return words[error.reason].format(value=error.value, limit=error.limit)
+        return words[_NOTICES[type(error)]]
+
+
+async def _once(view: BattleView | None) -> Views:
+    yield view

@@ -1,0 +1,150 @@
+"""The components of the battle page and where they stand; `battle_page` has the events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from arena.rules.battles import Side
+from arena.web.battle.render import VOTE_KEYS, battle_state
+from arena.web.layout import html_part
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.rules.battles import Outcome
+    from arena.web.texts import Texts
+
+# Single dollars are turned into \( \) by `markup`, which knows them from prices.
+LATEX: list[dict[str, str | bool]] = [
+    {"left": "$$", "right": "$$", "display": True},
+    {"left": "\\[", "right": "\\]", "display": True},
+    {"left": "\\(", "right": "\\)", "display": False},
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The components that events read or write.
+
+    Only `chat_a`, `chat_b` and `state` are ever written, and always as plain values: Gradio
+    6.31 takes 2 to 5 ms to change a component's property, or to be told that an output stays
+    as it is, and 0.3 ms for a value. What follows from the state (which buttons are open,
+    what the prompt box invites to) the page's script reads off `state`.
+    """
+
+    chat_a: gr.Chatbot
+    chat_b: gr.Chatbot
+    state: gr.HTML
+    votes: dict[Outcome, gr.Button]
+    battle_id: gr.Textbox
+    edition: gr.Textbox
+    prompt: gr.Textbox
+    send: gr.Button
+    surprise: gr.Button
+    regenerate: gr.Button
+    retry: gr.Button
+    new: gr.Button
+    restore: gr.Button
+
+
+def lay_out(
+    texts: Texts, *, known_prompts: Sequence[str] | None, offer_ideas: bool = True
+) -> Parts:
+    """Places the components inside the open Blocks, top to bottom as a volunteer reads.
+
+    Args:
+        texts: of the page's language.
+        known_prompts: the only prompts that can be answered, offered to pick from; `None`
+            where any prompt will do.
+        offer_ideas: whether "surprise me" is shown.
+    """
+    words = texts["battle"]
+    html_part(_how_it_works(texts), elem_id="how")
+    with gr.Row(elem_id="panels"):
+        chat_a, chat_b = (lay_out_panel(texts, side) for side in Side)
+    state = html_part(battle_state(texts, None), elem_id="state")
+    with gr.Row(elem_id="votes"):
+        votes = {
+            outcome: gr.Button(words[key], elem_id=f"vote-{number}")
+            for number, (outcome, key) in enumerate(VOTE_KEYS.items(), start=1)
+        }
+    with gr.Row(elem_id="ask"):
+        prompt = gr.Textbox(
+            label=words["prompt_label"],
+            placeholder=words["prompt_placeholder"],
+            show_label=False,
+            container=False,
+            lines=1,
+            max_lines=6,
+            elem_id="prompt",
+            scale=1,
+        )
+        send = gr.Button(words["send"], variant="primary", elem_id="send", scale=0)
+    with gr.Row(elem_id="tools"):
+        surprise = gr.Button(words["surprise"], elem_id="surprise", size="sm", visible=offer_ideas)
+        regenerate = gr.Button(words["regenerate"], elem_id="regenerate", size="sm")
+        retry = gr.Button(words["retry"], elem_id="retry", size="sm")
+        new = gr.Button(words["new"], elem_id="new-battle", size="sm")
+        html_part(f'<p class="keys-hint">{words["keys_hint"]}</p>', elem_id="keys-hint")
+    if known_prompts is not None:
+        _offer(known_prompts, prompt, title=words["recorded_title"])
+    return Parts(
+        chat_a=chat_a,
+        chat_b=chat_b,
+        state=state,
+        votes=votes,
+        battle_id=gr.Textbox(visible=False),
+        edition=gr.Textbox(visible=False),
+        prompt=prompt,
+        send=send,
+        surprise=surprise,
+        regenerate=regenerate,
+        retry=retry,
+        new=new,
+        restore=gr.Button(visible="hidden", elem_id="restore"),
+    )
+
+
+def _how_it_works(texts: Texts) -> str:
+    words = texts["battle"]
+    steps = "".join(f"<li>{words[f'how_{step}']}</li>" for step in (1, 2, 3))
+    tagline = texts["site"]["tagline"]
+    return f'<section class="how"><h1>{tagline}</h1><ol>{steps}</ol></section>'
+
+
+def lay_out_panel(texts: Texts, side: Side) -> gr.Chatbot:
+    """One conversation with its title, and a line below it."""
+    words = texts["battle"]
+    with gr.Column(elem_classes="panel-column", min_width=280):
+        html_part(f'<h2 class="panel-title">{words[f"model_{side}"]}</h2>')
+        chat = gr.Chatbot(
+            show_label=False,
+            container=False,
+            height="100%",
+            elem_id=f"panel-{side}",
+            placeholder=words[f"panel_{side}_empty"],
+            latex_delimiters=LATEX,
+            sanitize_html=True,
+            allow_tags=False,
+            feedback_options=None,
+            buttons=["copy"],
+            autoscroll=False,
+            layout="bubble",
+            group_consecutive_messages=False,
+        )
+        html_part('<p class="side-note"></p>', elem_id=f"note-{side}", elem_classes="side-note-box")
+    return chat
+
+
+def _offer(prompts: Sequence[str], box: gr.Textbox, *, title: str) -> None:
+    gr.Examples(
+        [[prompt] for prompt in prompts],
+        inputs=box,
+        label=title,
+        examples_per_page=8,
+        elem_id="recorded-prompts",
+        api_visibility="private",
+    )

@@ -1,0 +1,180 @@
+"""A battle's view as the values of the page's components. Pure: no request, no Gradio event."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, TypedDict
+
+from arena.battle.views import SideState
+from arena.rules.battles import BattleStatus, Outcome, Side
+from arena.web.markup import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena.battle.views import BattleView, Reveal, SideView
+    from arena.web.texts import Texts
+
+VOTE_KEYS = {
+    Outcome.MODEL_A: "vote_model_a",
+    Outcome.MODEL_B: "vote_model_b",
+    Outcome.TIE: "vote_tie",
+    Outcome.BOTH_BAD: "vote_bothbad",
+}
+
+
+class ChatMessage(TypedDict):
+    """A message as Gradio 6's Chatbot sends it to the browser."""
+
+    role: str
+    content: list[dict[str, str]]
+    metadata: None
+    options: None
+
+
+def chat_messages(view: BattleView | None, side: Side) -> list[ChatMessage]:
+    """The conversation on one side."""
+    return [] if view is None else conversation(view.prompts, view.side(side).answers)
+
+
+def conversation(prompts: Sequence[str], answers: Sequence[str]) -> list[ChatMessage]:
+    """Prompts and answers, turn by turn; an answer that has not begun is left out."""
+    messages: list[ChatMessage] = []
+    for prompt, answer in zip(prompts, answers, strict=True):
+        messages.append(_message("user", prompt))
+        if answer:
+            messages.append(_message("assistant", answer))
+    return messages
+
+
+def battle_state(
+    texts: Texts, view: BattleView | None, *, notice: str = "", reveal: str = ""
+) -> str:
+    """Everything about a battle but the two conversations.
+
+    The status line carries what the page's script needs: the status, the battle's id for
+    the address and the next event, the number of turns, and the note under each panel.
+
+    Args:
+        texts: of the page's language.
+        view: the battle, `None` before the first prompt.
+        notice: a message about something that was not done.
+        reveal: the names, see `reveal_cards`.
+    """
+    data = {
+        "status": "idle" if view is None else view.status.value,
+        "battle": "" if view is None else view.battle_id,
+        "turns": "0" if view is None else str(len(view.prompts)),
+        "edition": "" if view is None else str(view.edition),
+        "placeholder": _placeholder(texts, view),
+        "confirm": texts["battle"]["new_confirm"],
+    }
+    if view is not None and view.status is not BattleStatus.VOTED:
+        for side in Side:
+            data[f"{side}-state"] = view.side(side).state.value
+            data[f"{side}-note"] = _side_note(texts, view.side(side))
+    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
+    warning = f'<p class="notice" role="alert">{escape(notice)}</p>' if notice else ""
+    return (
+        f'<p class="battle-status" role="status"{attributes}>{escape(_status(texts, view))}</p>'
+        f"{warning}{reveal}"
+    )
+
+
+def reveal_cards(
+    texts: Texts, view: BattleView, *, votes: Mapping[Outcome, int], language: str
+) -> str:
+    """Both names, and what this voter has said so far; empty before the vote."""
+    if view.a.reveal is None or view.b.reveal is None or view.outcome is None:
+        return ""
+    words = texts["reveal"]
+    a = _card(texts, Side.A, view.a.reveal, chosen=view.outcome is Outcome.MODEL_A)
+    b = _card(texts, Side.B, view.b.reveal, chosen=view.outcome is Outcome.MODEL_B)
+    total = escape(words["your_votes"].format(total=sum(votes.values())))
+    tally = "".join(
+        f"<li>{escape(texts['battle'][key])}<b>{votes.get(outcome, 0)}</b></li>"
+        for outcome, key in VOTE_KEYS.items()
+    )
+    return (
+        f'<section class="reveal" tabindex="-1" aria-label="{escape(words["title"])}">'
+        f'<div class="reveal-cards">{a}{b}</div>'
+        f'<div class="reveal-foot"><strong>{total}</strong><ul>{tally}</ul>'
+        f'<a href="/{language}/leaderboard/">{escape(words["see_leaderboard"])} →</a>'
+        "</div></section>"
+    )
+
+
+def _message(role: str, text: str) -> ChatMessage:
+    content = [{"type": "text", "text": shown(text)}]
+    return {"role": role, "content": content, "metadata": None, "options": None}
+
+
+def _placeholder(texts: Texts, view: BattleView | None) -> str:
+    """What the prompt box invites to."""
+    if view is None:
+        return texts["battle"]["prompt_placeholder"]
+    if view.status is BattleStatus.VOTED:
+        return texts["battle"]["next_placeholder"]
+    return texts["battle"]["follow_up_placeholder"]
+
+
+def _side_note(texts: Texts, side: SideView) -> str:
+    """What a side's model is doing, or what went wrong."""
+    if side.state is SideState.FAILED:
+        problems = texts["problem"]
+        return problems.get(side.problem or "", problems["ServingError"])
+    return texts["side"][side.state]
+
+
+def _status(texts: Texts, view: BattleView | None) -> str:
+    """What happens now, in a sentence that screen readers read out."""
+    if view is None:
+        return texts["status"]["idle"]
+    if view.outcome is not None:
+        outcome = texts["battle"][VOTE_KEYS[view.outcome]]
+        return texts["status"]["voted"].format(outcome=outcome)
+    ended = any(side.state is SideState.COMPLETE for side in (view.a, view.b))
+    if view.status is BattleStatus.ANSWERING and ended:
+        return texts["status"]["one_done"]
+    return texts["status"][view.status]
+
+
+def _card(texts: Texts, side: Side, reveal: Reveal, *, chosen: bool) -> str:
+    words = texts["reveal"]
+    facts = [
+        _fact(words["speed"], "speed", _rounded(reveal.tokens_per_second))
+        or words["speed_unknown"],
+        _fact(words["tokens"], "tokens", reveal.completion_tokens),
+        _fact(words["first_token"], "seconds", _rounded(reveal.time_to_first_token, digits=2)),
+        words["was_cut"] if reveal.was_cut else "",
+    ]
+    about = [
+        _fact(words["organisation"], "organisation", reveal.organisation),
+        _fact(words["license"], "license", reveal.license),
+    ]
+    badge = f'<span class="chosen">{escape(words["chosen"])}</span>' if chosen else ""
+    reasoning = (
+        f"<details><summary>{escape(words['reasoning'])}</summary>"
+        f"<pre>{escape(reveal.reasoning)}</pre></details>"
+        if reveal.reasoning
+        else ""
+    )
+    return (
+        f'<article class="reveal-card" data-chosen="{str(chosen).lower()}">'
+        f'<p class="reveal-side">{escape(texts["battle"][f"model_{side}"])}{badge}</p>'
+        f"<h3>{escape(reveal.name)}</h3>{_joined(about)}{_joined(facts)}"
+        f"{_joined([reveal.description])}{reasoning}</article>"
+    )
+
+
+def _fact(template: str, key: str, value: object) -> str:
+    return "" if value in (None, "") else template.format(**{key: value})
+
+
+def _rounded(value: float | None, *, digits: int = 1) -> str | None:
+    return None if value is None else f"{value:.{digits}f}"
+
+
+def _joined(facts: list[str]) -> str:
+    present = [escape(fact) for fact in facts if fact]
+    return f"<p>{' · '.join(present)}</p>" if present else ""

@@ -1,0 +1,164 @@
+"""The experts' page: a stored battle as the crowd saw it, and what an expert makes of it.
+
+The page trusts nothing the browser sends but the key in its cookie; the panel decides what
+the rest is worth.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from arena.rules.experts import (
+    AlreadyJudged,
+    ExpertError,
+    InvalidAnswer,
+    NothingToUndo,
+    NotInvited,
+    UnknownTask,
+    check_answer,
+)
+from arena.web.battle.render import ChatMessage
+from arena.web.expert.gate import read_key
+from arena.web.expert.parts import lay_out
+from arena.web.expert.render import conversations, panel_state
+from arena.web.layout import html_part, page_header
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from arena.experts.panel import ExpertPanel, PanelView
+    from arena.rules.battles import Outcome
+    from arena.web.texts import Texts
+
+    Event = Callable[[str, str], Awaitable[PanelView]]
+
+logger = logging.getLogger(__name__)
+
+# The two conversations and the state, as every event writes them.
+Updates = tuple[list[ChatMessage], list[ChatMessage], str]
+
+_NOTICES: dict[type[ExpertError], str] = {
+    AlreadyJudged: "again",
+    InvalidAnswer: "invalid",
+    NothingToUndo: "no_undo",
+    UnknownTask: "unknown",
+}
+_EVENTS_AT_ONCE = 100
+# What the expert filled in, put in for the event's only input.
+_ANSWER = "() => [window.arenaAnswer?.() ?? '']"
+
+
+class ExpertPage:
+    """The experts' page in one language.
+
+    Args:
+        panel: what experts may do.
+        texts: of the language.
+        language: its code, as in the page's path.
+        title: the arena's.
+    """
+
+    def __init__(self, *, panel: ExpertPanel, texts: Texts, language: str, title: str) -> None:
+        self._panel = panel
+        self._texts = texts
+        page_title = f"{texts['expert']['title']} · {title}"
+        self.blocks = gr.Blocks(title=page_title, analytics_enabled=False, fill_width=True)
+        with self.blocks:
+            header = page_header(texts, title=title, language=language, active="expert")
+            html_part(header, elem_id="site")
+            self._parts = lay_out(texts)
+            self._connect()
+
+    def _connect(self) -> None:
+        parts = self._parts
+        common: dict[str, Any] = {
+            "inputs": [parts.answer],
+            "outputs": [parts.chat_a, parts.chat_b, parts.state],
+            "js": _ANSWER,
+            "show_progress": "hidden",
+            "api_visibility": "private",
+            "concurrency_limit": _EVENTS_AT_ONCE,
+            # The values are made in the form the browser takes, and what it sends is checked.
+            "preprocess": False,
+            "postprocess": False,
+        }
+        self.blocks.load(self._guarded(self._look), **common)
+        parts.go_on.click(self._guarded(self._look), **common)
+        parts.undo.click(self._guarded(self._undo), **common)
+        parts.cannot.click(self._guarded(self._judge_as(None)), **common)
+        for outcome, button in parts.votes.items():
+            button.click(self._guarded(self._judge_as(outcome)), **common)
+
+    def _guarded(self, event: Event) -> Callable[..., Awaitable[Updates]]:
+        """The event's view as updates, and its errors as notices beside what there is to do.
+
+        What is not foreseen is logged, not shown: its words could name a model.
+        """
+
+        async def _run(request: gr.Request, sent: object) -> Updates:
+            key = read_key(request.cookies)
+            try:
+                view = await event(key, sent if isinstance(sent, str) else "")
+            except NotInvited:
+                return self._render(None)
+            except ExpertError as error:
+                return await self._render_again(key, self._texts["expert"][_NOTICES[type(error)]])
+            except Exception:
+                logger.exception("an event of the experts' page failed")
+                return await self._render_again(key, self._texts["expert"]["failed"])
+            return self._render(view)
+
+        return _run
+
+    async def _look(self, key: str, _sent: str) -> PanelView:
+        return await self._panel.look(key)
+
+    async def _undo(self, key: str, _sent: str) -> PanelView:
+        return await self._panel.undo(key)
+
+    def _judge_as(self, outcome: Outcome | None) -> Event:
+        async def _judge(key: str, sent: str) -> PanelView:
+            task_id, values = _read(sent)
+            if outcome is not None:
+                values["cannot_judge"] = None
+            return await self._panel.judge(key, task_id, check_answer(outcome=outcome, **values))
+
+        return _judge
+
+    def _render(self, view: PanelView | None, *, notice: str = "") -> Updates:
+        return (*conversations(view), panel_state(self._texts, view, notice=notice))
+
+    async def _render_again(self, key: str, notice: str) -> Updates:
+        """What there is to judge, with a notice."""
+        try:
+            view = await self._panel.look(key)
+        except Exception:
+            logger.exception("the experts' page could not be shown again")
+            return self._render(None, notice=notice)
+        return self._render(view, notice=notice)
+
+
+def _read(sent: str) -> tuple[int, dict[str, Any]]:
+    """The task's number and the rest of an answer, unchecked but for their shape.
+
+    Raises:
+        InvalidAnswer: the page's script did not write it.
+    """
+    try:
+        found = json.loads(sent)
+        task, reasons = str(found["task"]), list(found["reasons"])
+    except (ValueError, TypeError, KeyError):
+        raise InvalidAnswer("no answer of the page") from None
+    if not re.fullmatch("[0-9]{1,9}", task):
+        raise InvalidAnswer(f"no task: {task!r}")
+    return int(task), {
+        "cannot_judge": found.get("cannot"),
+        "reasons": reasons,
+        "comment": found.get("comment", ""),
+        "seconds": found.get("seconds"),
+    }

@@ -1,0 +1,143 @@
+"""What the panel shows as the values of the page's components. Pure: no request, no event."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from html import escape
+from typing import TYPE_CHECKING
+
+from arena.experts.panel import EndView, TaskView
+from arena.rules.battles import Outcome
+from arena.web.battle.render import VOTE_KEYS, conversation
+
+if TYPE_CHECKING:
+    from arena.experts.panel import PanelView
+    from arena.rules.experts import Answer, Judged
+    from arena.web.battle.render import ChatMessage
+    from arena.web.texts import Texts
+
+_PREFERS = {
+    Outcome.MODEL_A: "prefers_a",
+    Outcome.MODEL_B: "prefers_b",
+    Outcome.TIE: "prefers_tie",
+    Outcome.BOTH_BAD: "prefers_bothbad",
+}
+_PROMPT_LENGTH = 90
+
+
+def conversations(view: PanelView | None) -> tuple[list[ChatMessage], list[ChatMessage]]:
+    """What stands in the two panels."""
+    if not isinstance(view, TaskView):
+        return [], []
+    return conversation(view.prompts, view.left), conversation(view.prompts, view.right)
+
+
+def panel_state(texts: Texts, view: PanelView | None, *, notice: str = "") -> str:
+    """Everything but the two conversations.
+
+    Its attributes carry what the page's script needs: what is shown, the task's number for the
+    answer, whether there is something to undo, and what the expert had filled in before.
+
+    Args:
+        texts: of the page's language.
+        view: what to show, `None` for somebody who is not let in any more.
+        notice: a message about something that was not done.
+    """
+    data = {
+        "phase": _phase(view),
+        "undo": "yes" if view is not None and view.can_undo else "",
+        # Tells the script that an event was answered, even by what was there before.
+        "stamp": secrets.token_hex(4),
+    }
+    if isinstance(view, TaskView):
+        data["task"] = str(view.task_id)
+        data["draft"] = json.dumps(_describe(view.draft))
+        body = _task(texts, view)
+    elif isinstance(view, EndView):
+        data["more"] = "yes" if view.more else ""
+        body = _end(texts, view)
+    else:
+        words = texts["expert"]
+        body = _message(words["refused_title"], words["refused"])
+    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
+    warning = f'<p class="notice" role="alert">{escape(notice)}</p>' if notice else ""
+    return f'<div class="expert" tabindex="-1"{attributes}>{body}{warning}</div>'
+
+
+def _phase(view: PanelView | None) -> str:
+    if view is None:
+        return "refused"
+    return "task" if isinstance(view, TaskView) else "end"
+
+
+def _describe(draft: Answer | None) -> dict[str, object]:
+    if draft is None:
+        return {}
+    return {
+        "reasons": draft.reasons,
+        "comment": draft.comment,
+        "cannot": draft.cannot_judge or "",
+        "seconds": draft.seconds or 0,
+    }
+
+
+def _task(texts: Texts, view: TaskView) -> str:
+    words = texts["expert"]
+    done = words["progress"].format(done=view.done, total=view.total)
+    status = words["status"].format(number=view.done + 1, total=view.total)
+    advice = ""
+    if view.advice is not None:
+        verdict = words["advice"].format(verdict=words[_PREFERS[view.advice]])
+        advice = f'<p class="expert-advice">{escape(verdict)}</p>'
+    final = f'<p class="expert-final">{escape(words["final"])}</p>' if view.is_final else ""
+    return (
+        f'<p class="expert-status" role="status">{escape(status)}</p>'
+        '<p class="expert-progress"><label for="expert-done">'
+        f'{escape(done)}</label><progress id="expert-done" max="{view.total}"'
+        f' value="{view.done}"></progress></p>{advice}{final}'
+    )
+
+
+def _end(texts: Texts, view: EndView) -> str:
+    words = texts["expert"]
+    if not view.total:
+        return _message(words["nothing_title"], words["nothing"])
+    text = words["end_more"] if view.more else words["end"]
+    told = _told(texts, view.told) if view.told else ""
+    return _message(words["end_title"], text.format(total=view.total)) + told
+
+
+def _message(title: str, text: str) -> str:
+    return (
+        f'<div class="expert-end" role="status"><h1>{escape(title)}</h1><p>{escape(text)}</p></div>'
+    )
+
+
+def _told(texts: Texts, told: tuple[Judged, ...]) -> str:
+    """What an expert is told about the verdicts they saw, once nothing can be changed."""
+    words = texts["expert"]
+    heads = "".join(
+        f'<th scope="col">{escape(words[f"told_{column}"])}</th>'
+        for column in ("number", "prompt", "arm", "shown", "yours")
+    )
+    rows = "".join(_told_row(texts, number, one) for number, one in enumerate(told, start=1))
+    return (
+        f'<section class="expert-told"><h2>{escape(words["told_title"])}</h2>'
+        f"<p>{escape(words['told'])}</p>"
+        f'<div class="board-scroll" role="region" tabindex="0"'
+        f' aria-label="{escape(words["told_title"])}"><table class="board-table">'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _told_row(texts: Texts, number: int, one: Judged) -> str:
+    words = texts["expert"]
+    prompt = " ".join(one.prompt.split())
+    if len(prompt) > _PROMPT_LENGTH:
+        prompt = f"{prompt[:_PROMPT_LENGTH]}…"
+    shown = "–" if one.shown_outcome is None else words[_PREFERS[one.shown_outcome]]
+    said = one.answer.outcome
+    yours = words["told_none"] if said is None else texts["battle"][VOTE_KEYS[said]]
+    cells = (str(number), prompt, words[f"arm_{one.arm}"], shown, yours)
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -1,0 +1,229 @@
+"""The leaderboard page, and the same board as CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+
+from arena.leaderboards.published import OVERALL, Choice, describe_parts
+from arena.matchmaking.matchmaker import TooFewModels
+from arena.web.layout import html_part, page_header
+from arena.web.leaderboard.choice import read_choice, render_choice, render_chosen
+from arena.web.leaderboard.judges import render_judges
+from arena.web.leaderboard.next import PAIRS_SHOWN, render_next
+from arena.web.leaderboard.plots import render_heat_maps, render_intervals
+from arena.web.leaderboard.table import (
+    render_empty,
+    render_explanations,
+    render_facts,
+    render_progress,
+    render_table,
+    say,
+)
+
+if TYPE_CHECKING:
+    from arena.leaderboards.boards import Boards
+    from arena.leaderboards.judges import JudgeBoards
+    from arena.leaderboards.published import Board
+    from arena.leaderboards.views import BoardView
+    from arena.matchmaking.matchmaker import Matchmaker, Outlook
+    from arena.web.texts import Texts
+
+    # Number of the snapshot, category, and whether at equal style.
+    Shown = tuple[int, str, bool]
+
+REFRESH_SECONDS = 10.0
+_NOTHING_SHOWN = -1
+_SCRIPT = Path(__file__).with_name("leaderboard.js")
+_NO_BOARD = "there is no leaderboard yet: no vote was counted"
+
+
+def build_leaderboard_page(
+    texts: Texts,
+    boards: Boards,
+    matchmaker: Matchmaker,
+    judge_boards: JudgeBoards,
+    *,
+    title: str,
+    language: str,
+    refresh_seconds: float = REFRESH_SECONDS,
+) -> gr.Blocks:
+    """The page in one language.
+
+    It shows the board that this process has at hand, and asks now and then whether there is
+    a newer one; the answer is empty unless there is.
+
+    Args:
+        texts: of the language.
+        boards: where the board comes from.
+        matchmaker: says what it would draw next.
+        judge_boards: what AI judges make of the models.
+        title: the arena's.
+        language: its code, as in the page's path.
+        refresh_seconds: how often an open page asks.
+    """
+
+    def show(shown: Shown | None, choice: Choice) -> tuple[Any, Any]:
+        view = boards.view(choice)
+        showing = (view.snapshot_id, *view.choice)
+        if showing == shown:
+            return gr.skip(), gr.skip()
+        coming = render_next(_look_ahead(matchmaker), texts)
+        judged = render_judges(judge_boards.latest(), boards.latest(), texts)
+        html = render_board(view, texts, language=language, coming=coming, judged=judged)
+        return html, showing
+
+    def show_asked(request: gr.Request) -> tuple[Any, Any]:
+        return show(None, read_choice(request.query_params))
+
+    def show_newer(shown: Shown) -> tuple[Any, Any]:
+        return show(shown, Choice(*shown[1:]))
+
+    def show_chosen(event: gr.EventData) -> tuple[Any, Any]:
+        asked = {"category": event.category, "style": event.style}
+        return show(None, read_choice(asked))
+
+    page_title = f"{texts['leaderboard']['title']} · {title}"
+    blocks = gr.Blocks(title=page_title, analytics_enabled=False, fill_width=True)
+    with blocks:
+        header = page_header(texts, title=title, language=language, active="leaderboard")
+        html_part(header, elem_id="site")
+        board = gr.HTML(
+            elem_id="board",
+            apply_default_css=False,
+            js_on_load=_SCRIPT.read_text(encoding="utf-8"),
+        )
+        shown = gr.State((_NOTHING_SHOWN, *OVERALL))
+        timer = gr.Timer(refresh_seconds)
+        answers: dict[str, Any] = {
+            "outputs": [board, shown],
+            "queue": False,
+            "show_progress": "hidden",
+            "api_visibility": "private",
+        }
+        blocks.load(show_asked, **answers)
+        timer.tick(show_newer, inputs=shown, **answers)
+        board.select(show_chosen, **answers)
+    return blocks
+
+
+def render_board(
+    view: BoardView, texts: Texts, *, language: str, coming: str = "", judged: str = ""
+) -> str:
+    """The whole page below its header as HTML.
+
+    Args:
+        view: what to show.
+        texts: of the language.
+        language: its code, as in the page's path.
+        coming: HTML about the pairs that come next.
+        judged: HTML about what AI judges make of the models.
+    """
+    words = texts["leaderboard"]
+    parts = [f"<h1>{say(words['title'])}</h1>", f'<p class="board-lead">{say(words["lead"])}</p>']
+    if view.board is None:
+        parts.append(render_empty(view, texts, arena_path=f"/{language}/"))
+    else:
+        parts += [
+            render_choice(view, texts),
+            render_chosen(view, view.board, texts),
+            render_facts(view.board, texts),
+            render_progress(view, texts) if view.choice == OVERALL else "",
+            render_table(view, view.board, texts),
+            render_explanations(view, view.board, texts),
+            render_intervals(view, view.board, texts),
+            render_heat_maps(view.board, texts, beside=coming),
+        ]
+    parts.append(judged)
+    locale = say(texts["language"]["html"])
+    category, at_equal_style = view.choice
+    chosen = f'data-category="{say("{name}", name=category)}" data-style="{at_equal_style:d}"'
+    return f'<div class="board" data-locale="{locale}" {chosen}>{"".join(parts)}</div>'
+
+
+def _look_ahead(matchmaker: Matchmaker) -> Outlook | None:
+    try:
+        return matchmaker.outlook(PAIRS_SHOWN)
+    except TooFewModels:
+        return None
+
+
+def leaderboard_routes(boards: Boards) -> APIRouter:
+    """`/leaderboard.csv` and `/leaderboard.json`; 404 before the first vote was counted.
+
+    Args:
+        boards: where the board comes from.
+    """
+    router = APIRouter()
+
+    @router.get("/leaderboard.csv", include_in_schema=False)
+    async def download_csv() -> Response:
+        board = boards.latest()
+        if board is None:
+            return JSONResponse({"error": _NO_BOARD}, status_code=404)
+        return Response(
+            write_csv(board), media_type="text/csv", headers=_download_headers(board, "csv")
+        )
+
+    @router.get("/leaderboard.json", include_in_schema=False)
+    async def download_json() -> Response:
+        board = boards.latest()
+        if board is None:
+            return JSONResponse({"error": _NO_BOARD}, status_code=404)
+        return JSONResponse(describe_board(board), headers=_download_headers(board, "json"))
+
+    return router
+
+
+def describe_board(board: Board) -> dict[str, Any]:
+    """A board as JSON types: `leaderboard` is read back by `ranking.Leaderboard.from_dict`.
+
+    So is each `board` in `boards`, which has the categories and the boards at equal style.
+    """
+    method = board.leaderboard.method
+    return {
+        "snapshot": board.snapshot_id,
+        "computed_at": board.computed_at.isoformat(),
+        "votes": board.votes,
+        "last_vote_id": board.last_vote_id,
+        "code_version": board.code_version,
+        "level": method["level"],
+        "method": method["model"],
+        "interval": method["interval"],
+        "seed": method["seed"],
+        "settings": dict(board.settings),
+        "leaderboard": board.leaderboard.to_dict(),
+        "boards": describe_parts(board.categories, board.style),
+    }
+
+
+def write_csv(board: Board) -> str:
+    """A line a model; the last columns, alike on all lines, say what made them."""
+    described = describe_board(board)
+    origin = {
+        key: described[key]
+        for key in (
+            "snapshot", "computed_at", "code_version", "method", "interval", "level", "seed"
+        )
+    }  # fmt: skip
+    lines = [{**asdict(entry), **origin} for entry in board.leaderboard.entries]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(lines[0]), lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
+
+
+def _download_headers(board: Board, kind: str) -> dict[str, str]:
+    name = f"leaderboard-{board.snapshot_id}.{kind}"
+    return {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Cache-Control": "no-cache",
+    }

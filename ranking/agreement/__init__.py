@@ -1,0 +1,1 @@
+"""How far judges of several kinds agree, and what their verdicts are worth."""

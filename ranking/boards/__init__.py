@@ -1,0 +1,1 @@
+"""Leaderboards: fits and intervals put together, and split by groups."""

@@ -1,0 +1,1 @@
+"""Bradley-Terry strengths from counts and rows."""

@@ -1,0 +1,33 @@
+"""How wide a prior on the strengths should be, as the votes themselves tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranking.fits.bradley_terry import DEFAULT_PRIOR
+
+if TYPE_CHECKING:
+    from ranking.fits.bradley_terry import BradleyTerryFit
+
+
+def estimate_prior(fit: BradleyTerryFit) -> float:
+    """The standard deviation of the strengths, without what is noise of their estimates.
+
+    Pairs that were drawn where the votes so far leave most open bring few votes to a model
+    that luck has put too far out. A prior that says how far out models are at all pulls it
+    back, and intervals hold again (docs/pairing.md has the shares). By moments: the variance
+    of the estimates less the mean of their squared standard errors.
+
+    Args:
+        fit: With the weak prior.
+
+    Returns:
+        Log-odds, at most the weak prior's own. The prior is never told to know more of a
+        model than the votes on an average model do: where noise is all there is, it stays
+        as wide as the noise.
+    """
+    noise = float(fit.covariance().diagonal().mean())
+    spread = float(fit.strengths.var(ddof=1))
+    return float(np.sqrt(min(max(spread - noise, noise), DEFAULT_PRIOR**2)))

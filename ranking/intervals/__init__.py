@@ -1,0 +1,1 @@
+"""How sure a strength is: sandwich, bootstrap, several models at once."""

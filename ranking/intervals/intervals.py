@@ -1,0 +1,305 @@
+"""Confidence intervals of strengths: single and simultaneous, any level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ranking.errors import RankingError
+from ranking.fits.threads import one_blas_thread
+from ranking.intervals.bootstrap import Replicates, Resampling, resample_paired, resample_strengths
+from ranking.intervals.sandwich import sandwich_pairs, sandwich_rows
+from ranking.intervals.widening import find_stretch, normal_quantile, stretch, widen
+from ranking.votes.comparisons import BOTH_BAD, TIE, Comparisons
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ranking.fits.bradley_terry import BothBad, BradleyTerryFit
+    from ranking.fits.paired import PairedFit
+    from ranking.intervals.bootstrap import Progress
+
+    Floats = NDArray[np.float64]
+
+BootstrapKind = Literal["percentile", "pivot"]
+
+# Largest deviations simulated for a simultaneous multiplier: its own error is 0.03.
+_GAUSSIAN_DRAWS = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Intervals of the centred strengths at one level.
+
+    Attributes:
+        lower: Lower ends, natural log-odds, shape (models,).
+        upper: Upper ends, shape (models,).
+        simultaneous_lower: Lower ends that hold for all models at once.
+        simultaneous_upper: Upper ends that hold for all models at once.
+        standard_error: Shape (models,).
+        covariance: Of the strengths, shape (models, models).
+        multiplier: Simultaneous half-width in standard errors.
+        level: Confidence level, between 0 and 1.
+        widened: True where a model's votes show no variation (it won all, lost all, or
+            only tied), so the interval was widened to the prior's own.
+    """
+
+    lower: Floats
+    upper: Floats
+    simultaneous_lower: Floats
+    simultaneous_upper: Floats
+    standard_error: Floats
+    covariance: Floats
+    multiplier: float
+    level: float
+    widened: NDArray[np.bool_]
+
+
+@one_blas_thread
+def sandwich_intervals(
+    comparisons: Comparisons,
+    fit: BradleyTerryFit,
+    *,
+    level: float = 0.95,
+    both_bad: BothBad = "tie",
+    seed: int = 0,
+) -> Intervals:
+    """Normal intervals from the sandwich covariance of a plain Bradley–Terry fit.
+
+    Args:
+        comparisons: The votes that were fitted.
+        fit: Their fit.
+        level: Confidence level.
+        both_bad: As in the fit.
+        seed: Of the Gaussian draws behind the simultaneous multiplier.
+    """
+    ties = count_ties(comparisons, both_bad)
+    plain = build_from_covariance(fit.strengths, sandwich_pairs(fit, ties), level=level, seed=seed)
+    return widen(plain, fit, fit.pairs.games, ties)
+
+
+@one_blas_thread
+def bootstrap_intervals(
+    comparisons: Comparisons,
+    fit: BradleyTerryFit,
+    *,
+    replicates: int = 1000,
+    level: float = 0.95,
+    kind: BootstrapKind = "percentile",
+    both_bad: BothBad = "tie",
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Intervals:
+    """Intervals of plain Bradley–Terry strengths refitted to resampled battles.
+
+    Args:
+        comparisons: The votes that were fitted.
+        fit: Their fit.
+        replicates: Number of resamples.
+        level: Confidence level.
+        kind: "percentile", or "pivot": quantiles of the studentised deviations, each in
+            the standard errors of its own replicate (bootstrap-t, Efron 1981).
+        both_bad: As in the fit.
+        seed: The same seed gives the same intervals, whatever the number of threads.
+        threads: Threads to use; all cores by default.
+        progress: Called with the replicates done and their total as they come in.
+
+    Raises:
+        RankingError: Fewer than two replicates, or an unknown kind or level.
+        NoMaximum: Without a prior, a replicate has no finite strengths.
+    """
+    resampling = _plan(replicates, kind, seed=seed, threads=threads, progress=progress)
+    found = resample_strengths(comparisons, fit, resampling, both_bad=both_bad)
+    errors = np.sqrt(fit.covariance().diagonal())
+    plain = build_from_replicates(fit.strengths, errors, found, level=level)
+    return widen(plain, fit, fit.pairs.games, count_ties(comparisons, both_bad))
+
+
+@dataclass(frozen=True, eq=False)
+class PairedIntervals:
+    """Intervals of every parameter of a paired fit.
+
+    Attributes:
+        strengths: Of the strengths.
+        lower: Lower ends of `fit.parameters` (strengths, coefficients, log tie parameter).
+        upper: Upper ends of `fit.parameters`.
+    """
+
+    strengths: Intervals
+    lower: Floats
+    upper: Floats
+
+
+@one_blas_thread
+def paired_intervals(
+    fit: PairedFit,
+    *,
+    replicates: int | None = None,
+    level: float = 0.95,
+    kind: BootstrapKind = "percentile",
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> PairedIntervals:
+    """Intervals of any paired fit: sandwich, or bootstrap where `replicates` is given.
+
+    Rows with a cluster are summed (sandwich) or resampled (bootstrap) cluster by cluster, and
+    the intervals are those of Student's t with a degree of freedom less than clusters.
+
+    Raises:
+        RankingError: Fewer than two replicates or clusters, or an unknown kind or level.
+        NoMaximum: A replicate has no finite maximum (without a prior), or no tie.
+    """
+    size = len(fit.models)
+    clusters = None if fit.rows.cluster is None else fit.rows.number_clusters()[1]
+    if clusters == 1:
+        raise RankingError(
+            "one voter cast all votes, so how voters differ is unknown; do without clusters"
+        )
+    if replicates is None:
+        covariance = sandwich_rows(fit)
+        every = build_from_covariance(fit.parameters, covariance, level=level, seed=seed)
+        plain = build_from_covariance(
+            fit.strengths, covariance[:size, :size], level=level, seed=seed
+        )
+    else:
+        resampling = _plan(replicates, kind, seed=seed, threads=threads, progress=progress)
+        found = resample_paired(fit, resampling)
+        errors = np.sqrt(fit.covariance().diagonal())
+        every = build_from_replicates(fit.parameters, errors, found, level=level)
+        plain = build_from_replicates(
+            fit.strengths, errors[:size], found.select(slice(size)), level=level
+        )
+    if clusters is not None:
+        factor = find_stretch(clusters, level, resampled=replicates is not None)
+        every = stretch(every, fit.parameters, factor)
+        plain = stretch(plain, fit.strengths, factor)
+    wins = fit.rows.wins()
+    widened = widen(plain, fit, wins + wins.T, fit.rows.ties())
+    return PairedIntervals(widened, lower=every.lower, upper=every.upper)
+
+
+def build_from_covariance(
+    estimate: Floats, covariance: Floats, *, level: float = 0.95, seed: int = 0
+) -> Intervals:
+    """Normal intervals; the simultaneous multiplier is simulated from the covariance."""
+    _check_level(level)
+    error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    half = normal_quantile(level) * error
+    multiplier = _simulate_multiplier(covariance, level, seed)
+    return Intervals(
+        lower=estimate - half,
+        upper=estimate + half,
+        simultaneous_lower=estimate - multiplier * error,
+        simultaneous_upper=estimate + multiplier * error,
+        standard_error=error,
+        covariance=covariance,
+        multiplier=multiplier,
+        level=level,
+        widened=np.zeros(len(error), dtype=bool),
+    )
+
+
+def build_from_replicates(
+    estimate: Floats, errors: Floats, replicates: Replicates, *, level: float = 0.95
+) -> Intervals:
+    """Percentile intervals, or studentised ones where the replicates have their own errors.
+
+    Args:
+        estimate: What was resampled, shape (parameters,).
+        errors: Its standard errors, found as those of the replicates.
+        replicates: The parameters refitted.
+        level: Confidence level.
+    """
+    _check_level(level)
+    draws = replicates.estimates
+    covariance = np.atleast_2d(np.cov(draws, rowvar=False))
+    error = np.sqrt(covariance.diagonal())
+    tails = [(1.0 - level) / 2, (1.0 + level) / 2]
+    # The k-th of n replicates stands for k / (n + 1): without the 1, a few hundred
+    # replicates cover half a per cent too little.
+    if replicates.errors is None:
+        lower, upper = np.quantile(draws, tails, axis=0, method="weibull")
+    else:
+        studentised = (draws - estimate) / replicates.errors
+        low, high = np.quantile(studentised, tails, axis=0, method="weibull")
+        lower, upper = estimate - high * errors, estimate - low * errors
+    multiplier = _quantile_of_maximum(np.abs(draws - draws.mean(axis=0)), error, level)
+    return Intervals(
+        lower=lower,
+        upper=upper,
+        simultaneous_lower=np.minimum(lower, estimate - multiplier * error),
+        simultaneous_upper=np.maximum(upper, estimate + multiplier * error),
+        standard_error=error,
+        covariance=covariance,
+        multiplier=multiplier,
+        level=level,
+        widened=np.zeros(len(error), dtype=bool),
+    )
+
+
+def count_ties(comparisons: Comparisons, both_bad: BothBad) -> Floats:
+    """Ties of each pair as fitted, symmetric, shape (models, models)."""
+    counts = comparisons.outcome_counts
+    ties = counts[TIE] + counts[BOTH_BAD] if both_bad == "tie" else counts[TIE]
+    return np.asarray(ties + ties.T, dtype=float)
+
+
+def _check_level(level: float) -> None:
+    if not 0.0 < level < 1.0:
+        raise RankingError(f"level must lie between 0 and 1, not {level!r}")
+
+
+def _plan(
+    replicates: int,
+    kind: BootstrapKind,
+    *,
+    seed: int,
+    threads: int | None,
+    progress: Progress | None,
+) -> Resampling:
+    if replicates < 2:
+        raise RankingError(f"a bootstrap needs at least 2 replicates, not {replicates}")
+    if kind not in ("percentile", "pivot"):
+        raise RankingError(f"kind must be 'percentile' or 'pivot', not {kind!r}")
+    return Resampling(
+        replicates=replicates,
+        seed=seed,
+        errors=kind == "pivot",
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _quantile_of_maximum(deviation: Floats, error: Floats, level: float) -> float:
+    seen = error > 0
+    if not seen.any():
+        return 0.0
+    return _raise_quantile((deviation[:, seen] / error[seen]).max(axis=1), level)
+
+
+def _raise_quantile(values: NDArray[np.floating[Any]], level: float) -> float:
+    """Upper end of the quantile's own simulation error (three standard errors).
+
+    "All models at once" must not fail for want of replicates: with 400 of them the plain
+    quantile held in 93.8 % of simulated arenas.
+    """
+    raised = level + 3.0 * np.sqrt(level * (1.0 - level) / len(values))
+    return float(np.quantile(values, min(raised, 1.0)))
+
+
+def _simulate_multiplier(covariance: Floats, level: float, seed: int) -> float:
+    """Quantile of the largest of |N(0, Σ)| in standard errors, by simulation."""
+    values, vectors = np.linalg.eigh(covariance)
+    error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    seen = error > 0
+    if not seen.any():
+        return 0.0
+    root = (vectors * np.sqrt(np.maximum(values, 0.0)))[seen] / error[seen, None]
+    rng = np.random.default_rng(seed)
+    # Single precision: the quantile's own error from its draws is a million times larger.
+    draws = rng.standard_normal((_GAUSSIAN_DRAWS, len(values)), dtype=np.float32)
+    return _raise_quantile(np.abs(draws @ root.T.astype(np.float32)).max(axis=1), level)

@@ -1,0 +1,90 @@
+"""Covariances that do not trust the model: H⁺ S H⁺, S from the battles as they fell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ranking.fits.bradley_terry import BradleyTerryFit, check_prior, solve_centred
+from ranking.fits.paired import PairedFit, Problem, invert_lifted
+from ranking.votes.rows import sum_products
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ranking.votes.rows import Rows
+
+    Floats = NDArray[np.float64]
+
+
+def sandwich_pairs(fit: BradleyTerryFit, ties: Floats) -> Floats:
+    """Sandwich covariance from the pair table alone, shape (models, models).
+
+    Args:
+        fit: The fitted strengths.
+        ties: Ties counted as halves in the fit, symmetric, shape (models, models).
+    """
+    p = fit.predict()
+    decisive = fit.pairs.wins - 0.5 * ties
+    squares = decisive * p.T**2
+    score = squares + squares.T + ties * (0.5 - p) ** 2
+    spread = -score
+    np.fill_diagonal(spread, score.sum(axis=1) - score.diagonal())
+    needed = _needs_prior(fit)
+    information = fit.information(with_prior=needed)
+    precision = fit.precision if needed else 0.0
+    half = solve_centred(information, spread, precision=precision)
+    return np.asarray(solve_centred(information, half.T, precision=precision))
+
+
+def sandwich_rows(fit: PairedFit) -> Floats:
+    """Sandwich covariance over `fit.parameters`, square.
+
+    Scores are summed per vote, or per cluster where the rows carry one (with the usual
+    G / (G − 1) for G clusters).
+    """
+    rows = fit.rows
+    problem = Problem(rows, fit.tie_model, 0.0)
+    terms = problem.evaluate(fit.parameters, rows)
+    if rows.cluster is None:
+        squares = rows.count * rows.vote_weight**2
+        tie = (squares * terms.d * terms.t, squares * terms.t**2) if fit.fits_ties else None
+        spread = sum_products(rows, squares * terms.d**2, tie)
+    else:
+        spread = _sum_clusters(rows, terms.d, terms.t if fit.fits_ties else None)
+    needed = _needs_prior(fit)
+    precision = check_prior(fit.prior) if needed else 0.0
+    information = fit.information(with_prior=needed)
+    inverse = invert_lifted(information, len(rows.models), precision=precision)
+    return np.asarray(inverse @ spread @ inverse)
+
+
+def _needs_prior(fit: BradleyTerryFit | PairedFit) -> bool:
+    """The prior is left out of H where the votes alone hold it up.
+
+    A ridge there would shorten the intervals of rarely seen models.
+    """
+    return bool(fit.components.strong.max() > 0)
+
+
+def _sum_clusters(rows: Rows, margin: Floats, tie: Floats | None) -> Floats:
+    """Σ over clusters of the outer product of their summed scores."""
+    from scipy.sparse import csr_array
+
+    code, clusters = rows.number_clusters()
+    size = len(rows.models)
+    weight = rows.weight * margin
+    columns = [rows.first, rows.second]
+    values = [weight, -weight]
+    for j in range(len(rows.names)):
+        columns.append(np.full(len(code), size + j))
+        values.append(weight * rows.covariates[:, j])
+    if tie is not None:
+        columns.append(np.full(len(code), size + len(rows.names)))
+        values.append(rows.weight * tie)
+    total = size + len(rows.names) + (tie is not None)
+    where = (np.tile(code, len(columns)), np.concatenate(columns))
+    scores = csr_array((np.concatenate(values), where), shape=(clusters, total))
+    correction = clusters / (clusters - 1) if clusters > 1 else 1.0
+    return np.asarray(correction * (scores.T @ scores).toarray())

@@ -1,0 +1,1 @@
+"""Which pair tells most, and arenas played to find out."""

@@ -1,0 +1,1 @@
+"""Votes and counts: read, checked, encoded, weighed."""

@@ -1,0 +1,89 @@
+"""Weights that undo what the matchmaker did, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ranking.errors import InvalidVote, RankingError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ranking.votes.votes import Votes
+
+    Floats = NDArray[np.float64]
+
+
+Weighting = Literal["given", "uniform", "design"]
+
+
+@dataclass(frozen=True, eq=False)
+class DesignWeights:
+    """Inverse-probability weights.
+
+    Attributes:
+        weight: Mean 1, shape (votes,).
+        clip: Largest weight allowed before normalisation, as a multiple of the mean.
+        clipped_share: Share of votes whose weight was clipped.
+        effective_votes: (Σw)² / Σw².
+    """
+
+    weight: Floats
+    clip: float
+    clipped_share: float
+    effective_votes: float
+
+
+def compute_design_weights(draw_probability: ArrayLike, *, clip: float = 20.0) -> DesignWeights:
+    """1 / draw probability of each vote's pair, normalised to mean 1 and clipped.
+
+    With them the strengths refer to pairs drawn uniformly whatever the matchmaker did.
+
+    Args:
+        draw_probability: Chance the matchmaker gave the pair, in (0, 1], shape (votes,).
+        clip: No weight above this multiple of the mean; the rest is normalised again.
+
+    Raises:
+        InvalidVote: A probability outside (0, 1], naming the row.
+    """
+    p = np.asarray(draw_probability, dtype=float)
+    wrong = np.flatnonzero(~((p > 0) & (p <= 1)))
+    if wrong.size:
+        row = int(wrong[0])
+        raise InvalidVote(f"draw probability {p[row]} is not in (0, 1]", row=row, value=p[row])
+    raw = 1.0 / p
+    raw /= raw.mean()
+    clipped = np.minimum(raw, clip)
+    weight = clipped / clipped.mean()
+    return DesignWeights(
+        weight=weight,
+        clip=clip,
+        clipped_share=float((raw > clip).mean()),
+        effective_votes=effective_sample_size(weight),
+    )
+
+
+def apply_weighting(votes: Votes, weighting: Weighting) -> Votes:
+    """The votes with their own weights ("given"), none ("uniform") or design weights.
+
+    Raises:
+        RankingError: The option is unknown, or the votes do not say how likely they were
+            drawn.
+    """
+    if weighting == "given":
+        return votes
+    if weighting == "uniform":
+        return replace(votes, weight=None)
+    if weighting != "design":
+        raise RankingError(f"weights must be 'given', 'uniform' or 'design', not {weighting!r}")
+    if votes.draw_probability is None:
+        raise RankingError("design weights need the draw probability of every vote")
+    return replace(votes, weight=compute_design_weights(votes.draw_probability).weight)
+
+
+def effective_sample_size(weight: Floats) -> float:
+    """(Σw)² / Σw² (Kish 1965)."""
+    return float(weight.sum() ** 2 / (weight @ weight))

@@ -1,0 +1,107 @@
+"""Caps of a day: what the record says was read and written, at the prices of the cards."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from battle_steps import answer
+from board_votes import cast, register
+from sqlalchemy import update
+
+from arena.battle.spending import Spending, cost_of
+from arena.rules.battles import Outcome, ResponseStatus, Side
+from arena.store import Store, Tokens, open_store
+from arena.store.tables import responses
+from serving import ModelCard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAMES = ("Amber", "Birch", "Cedar")
+CARDS = {
+    "Amber": ModelCard(name="Amber", price_input=1.0, price_output=10.0),
+    "Birch": ModelCard(name="Birch", price_input=0.0, price_output=0.0),
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(f"sqlite:///{tmp_path}/arena.db")
+    register(opened, NAMES)
+    yield opened
+    opened.close()
+
+
+def answered(store: Store, *, prompt: int, completion: int, when: datetime | None = None) -> None:
+    """A battle of Amber (on the right) and Birch that cost both so many tokens."""
+    battle_id = cast(store, "Birch", "Amber", Outcome.TIE)
+    values: dict[str, object] = {"prompt_tokens": prompt, "completion_tokens": completion}
+    values["created_at"] = when or datetime.now(UTC)
+    with store.engine.begin() as connection:
+        connection.execute(
+            update(responses).where(responses.c.battle_id == battle_id).values(values)
+        )
+
+
+def spending(store: Store, **caps: float) -> Spending:
+    return Spending(store.tokens, cards=CARDS, caps=caps)
+
+
+def test_a_cost_is_tokens_at_the_prices_of_the_card() -> None:
+    assert cost_of(Tokens(500_000, 20_000), CARDS["Amber"]) == pytest.approx(0.70)
+    assert cost_of(Tokens(500_000, 20_000), ModelCard(name="Free")) == 0
+
+
+async def test_a_model_at_its_cap_rests_and_the_others_do_not(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    day = spending(store, Amber=1.0, Birch=1.0)
+    answered(store, prompt=400_000, completion=50_000)
+    await day.count()
+    assert day.spent_out == frozenset()
+    answered(store, prompt=0, completion=10_000)
+    with caplog.at_level(logging.WARNING):
+        await day.count()
+        await day.count()
+    assert day.spent_out == {"Amber"}
+    assert [record.getMessage() for record in caplog.records] == [
+        "Amber has reached its cap of $1 a day"
+    ]
+
+
+async def test_yesterday_does_not_count(store: Store) -> None:
+    day = spending(store, Amber=0.01)
+    answered(
+        store,
+        prompt=10**9,
+        completion=10**9,
+        when=datetime.now(UTC).replace(hour=0, minute=0, second=0) - timedelta(seconds=1),
+    )
+    await day.count()
+    assert day.spent_out == frozenset()
+
+
+async def test_failed_and_repeated_answers_cost_as_well(store: Store) -> None:
+    battle_id = cast(store, "Birch", "Amber", Outcome.TIE)
+    for attempt, status in enumerate((ResponseStatus.FAILED, ResponseStatus.COMPLETE), start=1):
+        store.battles.add_response(
+            battle_id, answer(Side.B, attempt=attempt, status=status, text="")
+        )
+    with store.engine.begin() as connection:
+        connection.execute(update(responses).values(completion_tokens=7))
+    assert store.tokens.since(datetime(2020, 1, 1, tzinfo=UTC)) == {
+        "Amber": Tokens(0, 21),
+        "Birch": Tokens(0, 7),
+    }
+
+
+async def test_without_caps_nothing_is_asked(store: Store) -> None:
+    store.close()
+    day = spending(store)
+    await day.count()
+    await day.keep_counting()  # and returns
+    assert day.spent_out == frozenset()

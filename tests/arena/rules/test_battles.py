@@ -1,0 +1,292 @@
+"""The rules between battles, answers and votes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+from battle_steps import PAIRING, VOTER, answer, battle_with
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arena.rules.battles import (
+    BattleBusy,
+    BattleClosed,
+    BattleStatus,
+    ExclusionReason,
+    InvalidPrompt,
+    Outcome,
+    ResponseStatus,
+    Side,
+    TurnUnanswered,
+    UnknownBattle,
+    Vote,
+    VoteNotOpen,
+    VoteStale,
+    clean_prompt,
+    exclusion_of,
+    names_itself,
+    settled_status,
+    storable,
+)
+
+if TYPE_CHECKING:
+    from arena.rules.battles import Battle
+
+ANY_TEXT = st.text(st.characters(exclude_categories=[]))
+
+
+def clean(prompt: str, *, turn: int = 0, max_characters: int = 50, max_turns: int = 3) -> str:
+    return clean_prompt(prompt, turn=turn, max_characters=max_characters, max_turns=max_turns)
+
+
+def voted(battle: Battle) -> Battle:
+    vote = Vote(
+        id=1, battle_id=battle.id, voter_id=VOTER, outcome=Outcome.TIE, created_at=battle.created_at
+    )
+    return replace(battle, vote=vote, status=BattleStatus.VOTED)
+
+
+def test_the_outcomes_have_their_public_names() -> None:
+    # As in LMSYS' lmsys/chatbot_arena_conversations and lmarena-ai/arena-human-preference-55k.
+    assert [*Outcome] == ["model_a", "model_b", "tie", "tie (bothbad)"]
+
+
+def test_sides_are_each_others_other() -> None:
+    assert [(side, side.other) for side in Side] == [(Side.A, Side.B), (Side.B, Side.A)]
+    assert [PAIRING.model(side) for side in Side] == ["Amber", "Birch"]
+
+
+# Prompts
+
+
+@given(ANY_TEXT)
+def test_what_is_storable_can_be_written_anywhere(text: str) -> None:
+    kept = storable(text)
+    kept.encode("utf-8")
+    assert "\0" not in kept
+    assert storable(kept) == kept
+    assert len(text) - len(kept) == sum(c == "\0" or 0xD800 <= ord(c) <= 0xDFFF for c in text)
+
+
+@given(ANY_TEXT)
+def test_a_prompt_is_cleaned_or_refused_with_the_reason(prompt: str) -> None:
+    left = storable(prompt).strip()
+    if len(prompt) <= 50 and left:
+        assert clean(prompt) == left == clean(left)
+        return
+    with pytest.raises(InvalidPrompt) as refused:
+        clean(prompt)
+    assert refused.value.reason == ("too_long" if len(prompt) > 50 else "empty")
+    assert refused.value.limit == 50
+
+
+@given(st.integers(0, 10))
+def test_a_battle_has_as_many_turns_as_allowed(turn: int) -> None:
+    if turn < 3:
+        assert clean("Why?", turn=turn) == "Why?"
+    else:
+        with pytest.raises(InvalidPrompt) as refused:
+            clean("Why?", turn=turn)
+        assert (refused.value.reason, refused.value.value) == ("too_many_turns", turn + 1)
+
+
+def test_a_prompt_of_exactly_the_limit_is_taken() -> None:
+    assert clean("x" * 50) == "x" * 50
+    with pytest.raises(InvalidPrompt, match="too_long: 51, allowed 50"):
+        clean("x" * 51)
+
+
+# How answers make a battle
+
+
+@given(st.tuples(*[st.sampled_from(ResponseStatus)] * 2))
+def test_a_battle_is_ready_only_if_both_are_complete(
+    statuses: tuple[ResponseStatus, ResponseStatus],
+) -> None:
+    settled = settled_status(statuses)
+    assert settled is settled_status(statuses[::-1])
+    assert (settled is BattleStatus.READY) == (set(statuses) == {ResponseStatus.COMPLETE})
+    assert (settled is BattleStatus.ABANDONED) == (ResponseStatus.CANCELLED in statuses)
+    assert settled in {BattleStatus.READY, BattleStatus.ABANDONED, BattleStatus.FAILED}
+
+
+def test_the_latest_attempt_counts_in_whatever_order_they_ended() -> None:
+    first, second = answer(Side.A), answer(Side.A, attempt=1, text="Better.")
+    for responses in ((first, second), (second, first)):
+        battle = battle_with(*responses)
+        assert battle.response(0, Side.A) is second
+        assert battle.next_attempt(Side.A) == 2
+    assert battle_with().response(0, Side.A) is None
+    assert battle_with().next_attempt(Side.A) == 0
+
+
+def test_an_attempt_is_one_of_the_last_turn() -> None:
+    battle = battle_with(answer(Side.A), answer(Side.B), prompts=("One?", "Two?"))
+    assert battle.next_attempt(Side.A) == 0
+    assert battle.unfinished_sides() == (Side.A, Side.B)
+
+
+def test_a_retry_asks_the_sides_that_are_not_complete() -> None:
+    failed = answer(Side.B, status=ResponseStatus.FAILED)
+    assert battle_with(answer(Side.A), failed).unfinished_sides() == (Side.B,)
+    repaired = answer(Side.B, attempt=1)
+    assert battle_with(answer(Side.A), failed, repaired).unfinished_sides() == ()
+
+
+# Who may do what
+
+
+@pytest.mark.parametrize("status", [status for status in BattleStatus if status != "voted"])
+def test_the_vote_is_open_when_the_battle_is_ready(status: BattleStatus) -> None:
+    battle = battle_with(*map(answer, Side), status=status)
+    if status is BattleStatus.READY:
+        battle.check_vote(VOTER)
+    else:
+        with pytest.raises(VoteNotOpen):
+            battle.check_vote(VOTER)
+    with pytest.raises(UnknownBattle):
+        battle.check_vote("voter-2")
+
+
+@pytest.mark.parametrize(("a", "b"), [*product(ResponseStatus, repeat=2)])
+def test_no_vote_without_two_complete_answers_whatever_the_status_says(
+    a: ResponseStatus, b: ResponseStatus
+) -> None:
+    battle = battle_with(answer(Side.A, status=a), answer(Side.B, status=b))
+    if a is b is ResponseStatus.COMPLETE:
+        battle.check_vote(VOTER)
+    else:
+        with pytest.raises(VoteNotOpen):
+            battle.check_vote(VOTER)
+
+
+def test_a_vote_is_on_the_answers_that_were_read() -> None:
+    battle = battle_with(*map(answer, Side))
+    battle.check_vote(VOTER, edition=2)
+    for other in (0, 1, 3):
+        with pytest.raises(VoteStale):
+            battle.check_vote(VOTER, edition=other)
+    voted(battle).check_vote(VOTER, edition=0)
+
+
+@pytest.mark.parametrize("status", [ResponseStatus.FAILED, ResponseStatus.CANCELLED])
+def test_a_conversation_with_a_gap_does_not_go_on(status: ResponseStatus) -> None:
+    settled = settled_status((ResponseStatus.COMPLETE, status))
+    battle = battle_with(answer(Side.A), answer(Side.B, status=status), status=settled)
+    battle.check_open(VOTER)  # for a retry
+    with pytest.raises(TurnUnanswered):
+        battle.check_follow_up(VOTER)
+
+
+def test_a_vote_already_cast_is_not_refused_again() -> None:
+    voted(battle_with(*map(answer, Side))).check_vote(VOTER)
+
+
+@pytest.mark.parametrize("status", BattleStatus)
+def test_a_battle_goes_on_unless_it_is_busy_or_closed(status: BattleStatus) -> None:
+    battle = battle_with(*map(answer, Side), status=status)
+    if status is BattleStatus.VOTED:
+        with pytest.raises(BattleClosed):
+            voted(battle).check_open(VOTER)
+    elif status is BattleStatus.ANSWERING:
+        with pytest.raises(BattleBusy):
+            battle.check_open(VOTER)
+    else:
+        battle.check_open(VOTER)
+    with pytest.raises(UnknownBattle):
+        battle.check_open("voter-2")
+
+
+# Names
+
+
+def said(text: str, *, model: str = "Zebra-9", prompts: tuple[str, ...] = ("Why?",)) -> Battle:
+    pairing = replace(PAIRING, model_a=model)
+    last = len(prompts) - 1
+    return battle_with(
+        answer(Side.A, text=text, turn=last),
+        answer(Side.B, turn=last),
+        prompts=prompts,
+        pairing=pairing,
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        ("Zebra-9", "I am Zebra-9."),
+        ("Zebra-9", "zebra-9 here"),
+        ("Zebra-9", "**ZEBRA-9**"),
+        ("a.b (c)+", "I'm a.b (c)+, hello"),
+        ("通义千问", "我是 通义千问。"),
+    ],
+)
+def test_an_answer_that_names_its_model_is_noticed(model: str, text: str) -> None:
+    assert names_itself(said(text, model=model))
+    assert exclusion_of(said(text, model=model)) is ExclusionReason.IDENTITY_REVEALED
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        ("Zebra-9", "I am Zebra-90."),
+        ("Zebra-9", "Ask Birch."),  # the other side's model is not its own
+        ("one", "Someone said so."),
+        ("a.b", "axb"),
+    ],
+)
+def test_other_words_are_not_a_name(model: str, text: str) -> None:
+    assert not names_itself(said(text, model=model))
+    assert exclusion_of(said(text, model=model)) is None
+
+
+def test_a_prompt_with_the_name_makes_its_mention_no_revelation() -> None:
+    assert not names_itself(said("I am Zebra-9.", prompts=("Are you zebra-9?",)))
+    assert not names_itself(said("I am Zebra-9.", prompts=("Are you zebra-9?", "Sure?")))
+
+
+def test_a_follow_up_that_takes_up_the_name_does_not_undo_the_revelation() -> None:
+    first = said("I am Zebra-9.")
+    later = (answer(Side.A, turn=1), answer(Side.B, turn=1))
+    prompts = ("Why?", "Really, Zebra-9?")
+    assert names_itself(replace(first, prompts=prompts, responses=(*first.responses, *later)))
+
+
+def test_a_regeneration_does_not_undo_the_revelation() -> None:
+    first = said("I am Zebra-9.")
+    again = answer(Side.A, attempt=1, text="No names.")
+    assert names_itself(replace(first, responses=(*first.responses, again)))
+
+
+@given(st.text(min_size=1).map(str.strip).filter(bool), st.text())
+def test_every_name_is_found_however_it_is_spelt(model: str, rest: str) -> None:
+    assert names_itself(said(f"{rest} {model} {rest}", model=model, prompts=(".",))) != (
+        model == "."
+    )
+
+
+# Speed
+
+
+@pytest.mark.parametrize(
+    ("tokens", "first", "duration", "speed"),
+    [
+        (11, 1.0, 3.0, 5.0),
+        (1, 1.0, 3.0, None),
+        (0, 1.0, 3.0, None),
+        (None, 1.0, 3.0, None),
+        (11, 3.0, 3.0, None),
+        (11, None, 3.0, None),
+        (11, 1.0, None, None),
+    ],
+)
+def test_speed_is_told_where_it_can_be(
+    tokens: int | None, first: float | None, duration: float | None, speed: float | None
+) -> None:
+    response = replace(
+        answer(Side.A), completion_tokens=tokens, time_to_first_token=first, duration=duration
+    )
+    assert response.tokens_per_second == speed
