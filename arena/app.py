@@ -12,17 +12,16 @@ from arena.battle.model_health import ModelHealth
 from arena.battle.spending import Spending
 from arena.leaderboards.boards import Boards
 from arena.leaderboards.judges import JudgeBoards
-from arena.matchmaking.constraints import read_rules
-from arena.matchmaking.matchmaker import Matchmaker
+from arena.matchmaking.matchmaker import Matchmaker, build_matchmaker
 from arena.matchmaking.strengths import Standing
 from arena.store import open_store
 from arena.store.tally import Census
 from serving.recorded import RecordedModel
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
+    from collections.abc import AsyncIterator, Mapping
 
-    from arena.settings import MatchmakingSettings, Settings
+    from arena.settings import Settings
     from arena.store import Store
     from serving.protocol import ChatModel
 
@@ -113,36 +112,6 @@ async def _connect(
             task.cancel()
         await asyncio.wait(background)
         await conductor.close()
-
-
-def build_matchmaker(
-    matchmaking: MatchmakingSettings,
-    standing: Standing,
-    names: Sequence[str],
-    *,
-    absent: Callable[[], Set[str]] = frozenset,
-) -> Matchmaker:
-    """The matchmaker that the settings describe.
-
-    Args:
-        matchmaking: the settings.
-        standing: what is known of the models.
-        names: of the models that are served.
-        absent: those that cannot be drawn at the moment.
-
-    Raises:
-        ValueError: the rules cannot all be kept.
-    """
-    names = sorted(names)
-    return Matchmaker(
-        names,
-        standing,
-        policy=matchmaking.policy,
-        exploration=matchmaking.exploration,
-        rules=read_rules(matchmaking, names),
-        absent=absent,
-        seed=matchmaking.seed,
-    )
 
 
 def _count_spending(settings: Settings, store: Store, models: Mapping[str, ChatModel]) -> Spending:

@@ -19,13 +19,8 @@ from ranking.boards.split import Board, compute_boards
 from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError
 from ranking.fits.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.fits.paired import PairedFit, fit_paired
-from ranking.intervals.intervals import (
-    Intervals,
-    PairedIntervals,
-    bootstrap_intervals,
-    paired_intervals,
-    sandwich_intervals,
-)
+from ranking.intervals.intervals import bootstrap_intervals, paired_intervals, sandwich_intervals
+from ranking.intervals.result import Intervals, PairedIntervals
 from ranking.votes.comparisons import OUTCOMES, Comparisons
 from ranking.votes.readers import Reading, read_votes
 from ranking.votes.rows import Rows

@@ -88,7 +88,7 @@ def _look_ahead(config: ConfigOption, *, top: int, policy: str | None) -> Outloo
 def _ask_matchmaker(
     settings: Settings, store: Store, names: tuple[str, ...], *, top: int, policy: str | None
 ) -> Outlook:
-    from arena.app import build_matchmaker
+    from arena.matchmaking.matchmaker import build_matchmaker
     from arena.matchmaking.strengths import Standing
     from arena.store.tally import Census
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from arena.rules.battles import Outcome
-from arena.rules.judgements import Reading, turn_round
+from arena.rules.judgements import Reading, Verdict, turn_round
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,18 +24,6 @@ VERDICTS: Mapping[str, Outcome] = {
 }
 _MARKER = re.compile(r"\[\[(.*?)\]\]")
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
-
-
-class Verdict(NamedTuple):
-    """What was read.
-
-    Attributes:
-        outcome: in the battle's own orientation, `None` where none could be read.
-        reading: how.
-    """
-
-    outcome: Outcome | None
-    reading: Reading
 
 
 def read_verdict(text: str, *, swapped: bool) -> Verdict:

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from arena.leaderboards.judge_fits import rank_verdicts
+from ranking import Leaderboard, Votes, compute_leaderboard
+from ranking.fits.bradley_terry import DEFAULT_PRIOR
 
 if TYPE_CHECKING:
-    from arena.store import JudgeVerdicts
+    from collections.abc import Sequence
+    from typing import Unpack
+
+    from arena.store import JudgeVerdict, JudgeVerdicts
     from ranking import Leaderboard
+    from ranking.boards.split import BoardOptions
 
 logger = logging.getLogger(__name__)
 
@@ -79,3 +84,40 @@ class JudgeBoards:
                 # The next refresh may work again; ending here would freeze the boards unseen.
                 logger.exception("the judges' boards could not be refreshed")
             await asyncio.sleep(LOOK_SECONDS)
+
+
+def rank_verdicts(
+    verdicts: Sequence[JudgeVerdict], **options: Unpack[BoardOptions]
+) -> Leaderboard | None:
+    """Ranks models by what judges said about them.
+
+    A verdict that the two orders did not agree on counts as a tie. Verdicts on one battle
+    are not independent, so the intervals resample battles with all that was said of them,
+    where there are several.
+
+    Args:
+        verdicts: of one judge, or of several.
+        options: for `ranking.compute_leaderboard`.
+
+    Returns:
+        The board, `None` where there are no verdicts.
+    """
+    if not verdicts:
+        return None
+    votes = Votes.from_columns(
+        [verdict.model_a for verdict in verdicts],
+        [verdict.model_b for verdict in verdicts],
+        [str(verdict.verdict) for verdict in verdicts],
+        # Whose votes go together: here those about one battle.
+        voter=[verdict.battle_id for verdict in verdicts],
+        groups={"category": [verdict.category for verdict in verdicts]},
+    )
+    told: BoardOptions = {
+        "interval": "bootstrap",
+        "cluster": len({verdict.battle_id for verdict in verdicts}) > 1,
+        "seed": 0,
+        "prior": DEFAULT_PRIOR,
+        "both_bad": "tie",
+        **options,
+    }
+    return compute_leaderboard(votes, **told)

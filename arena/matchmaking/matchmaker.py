@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, ndtr
 
+from arena.matchmaking.constraints import read_rules
 from arena.rules.battles import Pairing, exclusion_of
-from ranking.boards.entries import POINTS_PER_LOG_ODDS
 from ranking.pairing.constraints import PairConstraints, constrain
 from ranking.pairing.policies import WELCOMING, pair_distribution
+from ranking.scale import POINTS_PER_LOG_ODDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
     from arena.matchmaking.strengths import Standing
     from arena.rules.battles import Battle
+    from arena.settings import MatchmakingSettings
     from ranking.pairing.policies import PairDistribution
     from ranking.pairing.posterior import Posterior
 
@@ -243,4 +245,34 @@ def _prospect(
         standard_error=error * POINTS_PER_LOG_ODDS,
         newcomer=late[0][1] if late else None,
         votes_due=late[0][0][1] if late else 0,
+    )
+
+
+def build_matchmaker(
+    matchmaking: MatchmakingSettings,
+    standing: Standing,
+    names: Sequence[str],
+    *,
+    absent: Callable[[], Set[str]] = frozenset,
+) -> Matchmaker:
+    """The matchmaker that the settings describe.
+
+    Args:
+        matchmaking: the settings.
+        standing: what is known of the models.
+        names: of the models that are served.
+        absent: those that cannot be drawn at the moment.
+
+    Raises:
+        ValueError: the rules cannot all be kept.
+    """
+    names = sorted(names)
+    return Matchmaker(
+        names,
+        standing,
+        policy=matchmaking.policy,
+        exploration=matchmaking.exploration,
+        rules=read_rules(matchmaking, names),
+        absent=absent,
+        seed=matchmaking.seed,
     )

@@ -144,3 +144,15 @@ def combine_orders(
         case _:
             consistency = Consistency.MIXED
     return Outcome.TIE, consistency
+
+
+class Verdict(NamedTuple):
+    """What was read.
+
+    Attributes:
+        outcome: in the battle's own orientation, `None` where none could be read.
+        reading: how.
+    """
+
+    outcome: Outcome | None
+    reading: Reading

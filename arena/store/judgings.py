@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, RowMapping
     from sqlalchemy.engine import Connection, Engine
 
-    from arena.judging.reading import Verdict
+    from arena.rules.judgements import Verdict
     from serving import Completion, ServingError
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranking.errors import RankingError
-from ranking.fits.bradley_terry import DEFAULT_PRIOR, BothBad, fit_bradley_terry, win_probabilities
+from ranking.fits.bradley_terry import DEFAULT_PRIOR, fit_bradley_terry, win_probabilities
 from ranking.fits.paired import fit_paired
 from ranking.intervals.intervals import paired_intervals, sandwich_intervals
 from ranking.votes.comparisons import Comparisons
-from ranking.votes.encoding import MODEL_A, MODEL_B, TIE
+from ranking.votes.encoding import MODEL_A, MODEL_B, TIE, BothBad
 from ranking.votes.rows import Rows
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ranking.boards.ranks import compute_rank_ranges, compute_ranks, find_indistinct_groups
 from ranking.fits.bradley_terry import BradleyTerryFit
+from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.votes.encoding import BOTH_BAD, MODEL_A, MODEL_B, TIE
 
 if TYPE_CHECKING:
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ranking.fits.paired import PairedFit
-    from ranking.intervals.intervals import Intervals
+    from ranking.intervals.result import Intervals
     from ranking.votes.comparisons import Comparisons
 
     Floats = NDArray[np.float64]
-
-SCORE_CENTRE = 1000.0
-POINTS_PER_LOG_ODDS = 400.0 / math.log(10.0)
 
 
 @dataclass(frozen=True)

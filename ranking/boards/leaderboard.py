@@ -7,28 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ranking.boards.entries import (
-    POINTS_PER_LOG_ODDS,
-    SCORE_CENTRE,
-    Entry,
-    build_entries,
-    build_pair_tables,
-    diagnose,
-    order_models,
-)
+from ranking.boards.entries import Entry, build_entries, build_pair_tables, diagnose, order_models
 from ranking.errors import RankingError
-from ranking.fits.bradley_terry import DEFAULT_PRIOR, BothBad, BradleyTerryFit, fit_bradley_terry
+from ranking.fits.bradley_terry import DEFAULT_PRIOR, BradleyTerryFit, fit_bradley_terry
 from ranking.fits.paired import PairedFit, fit_paired
 from ranking.fits.prior import estimate_prior
 from ranking.fits.threads import one_blas_thread
 from ranking.intervals.intervals import (
     BootstrapKind,
-    Intervals,
-    PairedIntervals,
     bootstrap_intervals,
     paired_intervals,
     sandwich_intervals,
 )
+from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.votes.comparisons import BOTH_BAD, Comparisons
 from ranking.votes.rows import Rows
 from ranking.votes.weights import Weighting, apply_weighting
@@ -36,6 +27,8 @@ from ranking.votes.weights import Weighting, apply_weighting
 if TYPE_CHECKING:
     from ranking.fits.likelihoods import TieModel
     from ranking.intervals.bootstrap import Progress
+    from ranking.intervals.result import Intervals, PairedIntervals
+    from ranking.votes.encoding import BothBad
     from ranking.votes.votes import Votes
 
 IntervalKind = Literal["bootstrap", "sandwich"]

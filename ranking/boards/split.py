@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from ranking.boards.leaderboard import Prior
-    from ranking.fits.bradley_terry import BothBad
     from ranking.intervals.bootstrap import Progress
     from ranking.intervals.intervals import BootstrapKind
+    from ranking.votes.encoding import BothBad
     from ranking.votes.weights import Weighting
 
 Period = Literal["day", "week", "month", "year"]

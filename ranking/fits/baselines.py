@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranking.fits.bradley_terry import BothBad, PairCounts, check_both_bad
-from ranking.votes.encoding import BOTH_BAD, MODEL_A, MODEL_B
+from ranking.fits.bradley_terry import PairCounts
+from ranking.votes.encoding import BOTH_BAD, MODEL_A, MODEL_B, BothBad, check_both_bad
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,6 @@ for each side. With counts per pair a Newton step is one Cholesky factorisation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,8 @@ from ranking.errors import NoMaximum, NotConverged, RankingError
 from ranking.fits.components import Components, find_components
 from ranking.fits.threads import one_blas_thread
 from ranking.votes.comparisons import BOTH_BAD, MODEL_A, MODEL_B, TIE, Comparisons
+from ranking.votes.encoding import BothBad, check_both_bad
 
-BothBad = Literal["tie", "keep", "drop"]
 Floats = NDArray[np.float64]
 
 DEFAULT_PRIOR = 3.0
@@ -54,20 +53,6 @@ class PairCounts:
     def total(self) -> float:
         """Number of games."""
         return float(self.games.sum() / 2)
-
-
-def check_both_bad(both_bad: str) -> bool:
-    """Whether both-bad votes enter the strengths: as "tie" they do.
-
-    "keep" makes them an outcome of its own, which says nothing of who is stronger, and "drop"
-    takes them for not cast: a fit is the same, but a leaderboard counts them or does not.
-
-    Raises:
-        RankingError: The option is unknown.
-    """
-    if both_bad not in get_args(BothBad):
-        raise RankingError(f"both_bad must be one of {list(get_args(BothBad))}, not {both_bad!r}")
-    return both_bad == "tie"
 
 
 def check_prior(prior: float | None) -> float:

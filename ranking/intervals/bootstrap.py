@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranking.errors import NoMaximum
-from ranking.fits.bradley_terry import BothBad, BradleyTerryFit, Floats, check_prior
+from ranking.fits.bradley_terry import BradleyTerryFit, Floats, check_prior
 from ranking.fits.chord import ChordSolver
 from ranking.fits.components import find_components
 from ranking.fits.paired import PairedFit, Problem, invert_lifted
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ranking.votes.comparisons import Comparisons
+    from ranking.votes.encoding import BothBad
 
     # Called with the replicates that are done, and how many there will be.
     Progress = Callable[[int, int], None]

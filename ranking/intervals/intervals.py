@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ranking.errors import RankingError
 from ranking.fits.threads import one_blas_thread
 from ranking.intervals.bootstrap import Replicates, Resampling, resample_paired, resample_strengths
+from ranking.intervals.result import Intervals, PairedIntervals
 from ranking.intervals.sandwich import sandwich_pairs, sandwich_rows
 from ranking.intervals.widening import find_stretch, normal_quantile, stretch, widen
 from ranking.votes.comparisons import BOTH_BAD, TIE, Comparisons
@@ -17,9 +17,10 @@ from ranking.votes.comparisons import BOTH_BAD, TIE, Comparisons
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ranking.fits.bradley_terry import BothBad, BradleyTerryFit
+    from ranking.fits.bradley_terry import BradleyTerryFit
     from ranking.fits.paired import PairedFit
     from ranking.intervals.bootstrap import Progress
+    from ranking.votes.encoding import BothBad
 
     Floats = NDArray[np.float64]
 
@@ -27,34 +28,6 @@ BootstrapKind = Literal["percentile", "pivot"]
 
 # Largest deviations simulated for a simultaneous multiplier: its own error is 0.03.
 _GAUSSIAN_DRAWS = 5_000
-
-
-@dataclass(frozen=True, eq=False)
-class Intervals:
-    """Intervals of the centred strengths at one level.
-
-    Attributes:
-        lower: Lower ends, natural log-odds, shape (models,).
-        upper: Upper ends, shape (models,).
-        simultaneous_lower: Lower ends that hold for all models at once.
-        simultaneous_upper: Upper ends that hold for all models at once.
-        standard_error: Shape (models,).
-        covariance: Of the strengths, shape (models, models).
-        multiplier: Simultaneous half-width in standard errors.
-        level: Confidence level, between 0 and 1.
-        widened: True where a model's votes show no variation (it won all, lost all, or
-            only tied), so the interval was widened to the prior's own.
-    """
-
-    lower: Floats
-    upper: Floats
-    simultaneous_lower: Floats
-    simultaneous_upper: Floats
-    standard_error: Floats
-    covariance: Floats
-    multiplier: float
-    level: float
-    widened: NDArray[np.bool_]
 
 
 @one_blas_thread
@@ -116,21 +89,6 @@ def bootstrap_intervals(
     errors = np.sqrt(fit.covariance().diagonal())
     plain = build_from_replicates(fit.strengths, errors, found, level=level)
     return widen(plain, fit, fit.pairs.games, count_ties(comparisons, both_bad))
-
-
-@dataclass(frozen=True, eq=False)
-class PairedIntervals:
-    """Intervals of every parameter of a paired fit.
-
-    Attributes:
-        strengths: Of the strengths.
-        lower: Lower ends of `fit.parameters` (strengths, coefficients, log tie parameter).
-        upper: Upper ends of `fit.parameters`.
-    """
-
-    strengths: Intervals
-    lower: Floats
-    upper: Floats
 
 
 @one_blas_thread

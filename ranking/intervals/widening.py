@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ranking.fits.bradley_terry import BradleyTerryFit
     from ranking.fits.paired import PairedFit
-    from ranking.intervals.intervals import Intervals
+    from ranking.intervals.result import Intervals
 
     Floats = NDArray[np.float64]
 

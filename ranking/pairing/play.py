@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranking.boards.entries import POINTS_PER_LOG_ODDS
 from ranking.errors import RankingError
 from ranking.fits.bradley_terry import DEFAULT_PRIOR, PairCounts, maximise
 from ranking.fits.likelihoods import predict_outcomes
@@ -25,6 +24,7 @@ from ranking.pairing.policies import (
 )
 from ranking.pairing.posterior import Posterior
 from ranking.pairing.simulate import draw_outcomes
+from ranking.scale import POINTS_PER_LOG_ODDS
 from ranking.votes.encoding import MODEL_A, MODEL_B
 from ranking.votes.votes import Votes
 

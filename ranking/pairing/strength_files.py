@@ -9,8 +9,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranking.boards.entries import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.errors import RankingError
+from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ranking.errors import InvalidVote
+from ranking.errors import InvalidVote, RankingError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.signedinteger[Any]]
     Column = Sequence[Hashable] | NDArray[Any]
+
+BothBad = Literal["tie", "keep", "drop"]
 
 OUTCOMES = ("model_a", "model_b", "tie", "tie (bothbad)")
 MODEL_A, MODEL_B, TIE, BOTH_BAD = range(4)
@@ -185,3 +187,17 @@ def encode_outcomes(outcome: Column) -> NDArray[np.int8]:
             value=value,
         )
     return result
+
+
+def check_both_bad(both_bad: str) -> bool:
+    """Whether both-bad votes enter the strengths: as "tie" they do.
+
+    "keep" makes them an outcome of its own, which says nothing of who is stronger, and "drop"
+    takes them for not cast: a fit is the same, but a leaderboard counts them or does not.
+
+    Raises:
+        RankingError: The option is unknown.
+    """
+    if both_bad not in get_args(BothBad):
+        raise RankingError(f"both_bad must be one of {list(get_args(BothBad))}, not {both_bad!r}")
+    return both_bad == "tie"

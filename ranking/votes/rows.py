@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranking.fits.bradley_terry import BothBad, check_both_bad
 from ranking.votes.comparisons import BOTH_BAD, TIE, Comparisons
+from ranking.votes.encoding import BothBad, check_both_bad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranking.errors import InvalidVote
-from ranking.fits.bradley_terry import BothBad, check_both_bad
 from ranking.votes.comparisons import Comparisons
 from ranking.votes.encoding import (
     BOTH_BAD,
     TIE,
+    BothBad,
+    check_both_bad,
     check_columns,
     encode_models,
     encode_outcomes,

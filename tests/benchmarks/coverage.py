@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ranking import Rows, Votes, compute_leaderboard, fit_paired
-from ranking.boards.entries import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.fits.likelihoods import predict_outcomes
 from ranking.pairing.simulate import draw_strengths, simulate_adaptive, simulate_votes
+from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

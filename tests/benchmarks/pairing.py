@@ -25,7 +25,6 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
 from ranking import compute_leaderboard
-from ranking.boards.entries import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.fits.bradley_terry import PairCounts
 from ranking.pairing.constraints import PairConstraints, constrain
 from ranking.pairing.play import Crowd, Drawing, play_arena, play_newcomer
@@ -34,6 +33,7 @@ from ranking.pairing.posterior import Posterior
 from ranking.pairing.simulate import draw_strengths, simulate_votes
 from ranking.pairing.strength_files import read_strengths
 from ranking.pairing.study import MEASURES, Spread, Study, compare_policies
+from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,9 +18,8 @@ from ranking import (
     compute_leaderboard,
     fit_paired,
 )
-from ranking.fits.bradley_terry import BothBad
 from ranking.pairing.simulate import draw_strengths, simulate_votes
-from ranking.votes.encoding import BOTH_BAD
+from ranking.votes.encoding import BOTH_BAD, BothBad
 
 if TYPE_CHECKING:
     from typing import Unpack

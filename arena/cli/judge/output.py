@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from arena.judging.summaries import summarise
-from arena.leaderboards.judge_fits import rank_verdicts
+from arena.leaderboards.judges import rank_verdicts
 from arena.rules.judgements import Consistency, Reading
 from ranking import RankingError
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.leaderboards.published import Choice
 from arena.web.leaderboard.table import say
-from ranking.boards.entries import POINTS_PER_LOG_ODDS
+from ranking.scale import POINTS_PER_LOG_ODDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.judging.reading import VERDICTS, Verdict, read_verdict
+from arena.judging.reading import VERDICTS, read_verdict
 from arena.rules.battles import Outcome
-from arena.rules.judgements import Consistency, Reading, combine_orders, turn_round
+from arena.rules.judgements import Consistency, Reading, Verdict, combine_orders, turn_round
 
 A, B, TIE, BOTH_BAD = Outcome
 

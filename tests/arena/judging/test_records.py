@@ -9,11 +9,18 @@ import pytest
 from counting_judge import record_battles
 from sqlalchemy import insert, select, text, update
 
-from arena.judging.reading import Verdict
 from arena.judging.summaries import summarise
-from arena.leaderboards.judge_fits import rank_verdicts
+from arena.leaderboards.judges import rank_verdicts
 from arena.rules.battles import Outcome, VoterKind
-from arena.rules.judgements import CallKey, CallStatus, Consistency, Judge, JudgeMode, Reading
+from arena.rules.judgements import (
+    CallKey,
+    CallStatus,
+    Consistency,
+    Judge,
+    JudgeMode,
+    Reading,
+    Verdict,
+)
 from arena.store import Claim, Store
 from arena.store.engine import begin_write
 from arena.store.judge_tables import judge_calls

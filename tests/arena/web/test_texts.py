@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WEB = Path(arena.web.__file__).parent
-SOURCES = sorted(WEB.glob("*.py"))
+SOURCES = sorted(WEB.rglob("*.py"))
 # Sections whose keys are values of the program, and where those are written.
 VALUES = {
     "status": {*BattleStatus, "idle", "one_done"},
@@ -107,7 +107,10 @@ def literals(tree: ast.AST) -> Iterator[str]:
 
 
 def written_in_the_code() -> re.Pattern[str]:
-    rules = [Path(str(path)) for path in (WEB.parent / "battles.py", WEB.parent / "conductor.py")]
+    rules = [
+        Path(str(path))
+        for path in (WEB.parent / "rules/battles.py", WEB.parent / "battle/conductor.py")
+    ]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (*SOURCES, *rules)]
     patterns = {pattern for tree in trees for pattern in literals(tree)}
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
@@ -221,7 +224,7 @@ GROUPS = {"pair", "category", "language"}  # what it may be split by
 
 def told_in_english() -> set[str]:
     """The words of the report's tables: constants that are no keys, no docstrings, no formats."""
-    tree = ast.parse((WEB.parent / "agreement_sections.py").read_text(encoding="utf-8"))
+    tree = ast.parse((WEB.parent / "agreement/sections.py").read_text(encoding="utf-8"))
     docstrings = {
         ast.get_docstring(node, clean=False)
         for node in ast.walk(tree)

@@ -41,8 +41,8 @@ from ranking.pairing.simulate import draw_strengths, simulate_votes, skew_pairs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ranking.fits.bradley_terry import BothBad
     from ranking.fits.likelihoods import TieModel
+    from ranking.votes.encoding import BothBad
 
     Floats = NDArray[np.float64]
 

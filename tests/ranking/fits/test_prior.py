@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ranking import Comparisons, RankingError, compute_leaderboard, fit_bradley_terry
-from ranking.boards.entries import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.fits.bradley_terry import DEFAULT_PRIOR
 from ranking.fits.prior import estimate_prior
 from ranking.pairing.play import Drawing, play_arena
 from ranking.pairing.simulate import draw_strengths, simulate_votes
+from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 
 if TYPE_CHECKING:
     from ranking.boards.leaderboard import Prior

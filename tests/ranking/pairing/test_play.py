@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import kendalltau
 
 from ranking import compute_leaderboard
-from ranking.boards.entries import POINTS_PER_LOG_ODDS
 from ranking.errors import RankingError
 from ranking.pairing.constraints import PairConstraints
 from ranking.pairing.play import Course, Crowd, Drawing, play_arena, play_newcomer
 from ranking.pairing.simulate import draw_strengths
 from ranking.pairing.study import Spread, Study, compare_policies
+from ranking.scale import POINTS_PER_LOG_ODDS
 from ranking.votes.encoding import MODEL_A, MODEL_B, TIE
 from ranking.votes.weights import compute_design_weights
 
