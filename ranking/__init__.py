@@ -9,7 +9,13 @@ from ranking.agreement.kappas import (
     krippendorff_alpha,
     sideless_kappa,
 )
-from ranking.agreement.orders import OrderAudit, audit_orders
+from ranking.agreement.orders import (
+    CombinedVerdict,
+    Consistency,
+    OrderAudit,
+    audit_orders,
+    combine_verdicts,
+)
 from ranking.agreement.rates import Agreement
 from ranking.agreement.report import AgreementReport, agreement_report
 from ranking.boards.entries import Entry
@@ -36,7 +42,9 @@ __all__ = [
     "Board",
     "BradleyTerryFit",
     "Coefficient",
+    "CombinedVerdict",
     "Comparisons",
+    "Consistency",
     "DesignWeights",
     "Entry",
     "Estimate",
@@ -60,6 +68,7 @@ __all__ = [
     "bootstrap_intervals",
     "check_voters",
     "cohen_kappa",
+    "combine_verdicts",
     "compute_boards",
     "compute_design_weights",
     "compute_leaderboard",

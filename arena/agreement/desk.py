@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from arena.rules.battles import Outcome, VoterKind
 from arena.rules.experts import Arm
-from arena.rules.judgements import Consistency, combine_orders, turn_round
+from arena.rules.judgements import turn_round
 from arena.store import UNPARSABLE, JudgementRow
-from ranking import Judgements, agreement_report
+from ranking import Judgements, agreement_report, combine_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from arena.rules.judgements import AnsweredTurn
     from arena.store import Store
-    from ranking import AgreementReport
+    from ranking import AgreementReport, Consistency
 
 
 class NothingToCompare(Exception):
@@ -57,7 +57,8 @@ class Said:
     Attributes:
         kind: `crowd`, `expert` or `judge`.
         judge: voter id of a crowd voter, name of an expert or of a judge.
-        verdict: in the battle's own orientation; a judge's two orders taken together.
+        verdict: in the battle's own orientation; a judge's two orders taken together, `None`
+            where either could not be read.
         comment: of an expert.
         reasons: of an expert, as `arena.experts.Reason` names them.
         consistency: of a judge's two orders, `None` for people.
@@ -66,7 +67,7 @@ class Said:
 
     kind: str
     judge: str
-    verdict: Outcome
+    verdict: Outcome | None
     comment: str = ""
     reasons: tuple[str, ...] = ()
     consistency: Consistency | None = None
@@ -98,9 +99,7 @@ class Verdicts:
         not count, and neither do a judge's that could not be read.
         """
         blind = [
-            one
-            for one in self.said
-            if one.arm in (None, Arm.BLIND) and one.consistency is not Consistency.UNPARSABLE
+            one for one in self.said if one.arm in (None, Arm.BLIND) and one.verdict is not None
         ]
         return any(
             _collapse(one.verdict) != _collapse(other.verdict)
@@ -209,8 +208,13 @@ def _say(lines: Sequence[JudgementRow]) -> Iterator[Said]:
             continue
         orders = {row.swapped: _read(row) for row in own}
         if len(orders) == 2:
-            verdict, consistency = combine_orders(orders[False], orders[True])
-            yield Said(kind=kind, judge=judge, verdict=verdict, consistency=consistency)
+            verdict, consistency = combine_verdicts(orders[False], orders[True])
+            yield Said(
+                kind=kind,
+                judge=judge,
+                verdict=None if verdict is None else Outcome(verdict),
+                consistency=consistency,
+            )
 
 
 def _read(row: JudgementRow) -> Outcome | None:
@@ -221,5 +225,5 @@ def _read(row: JudgementRow) -> Outcome | None:
     return turn_round(outcome) if row.swapped else outcome
 
 
-def _collapse(verdict: Outcome) -> Outcome:
+def _collapse(verdict: Outcome | None) -> Outcome | None:
     return Outcome.TIE if verdict is Outcome.BOTH_BAD else verdict

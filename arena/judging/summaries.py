@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.rules.battles import Outcome
-from arena.rules.judgements import CallStatus, Consistency, Reading, combine_orders
+from arena.rules.judgements import CallStatus, Reading
+from ranking import Consistency, combine_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ class Summary:
         unfinished: asked, and the end is not on record.
         judged: turns answered in both orders.
         consistency: these, by how the two orders go together.
-        verdicts: these, by the verdict that both orders make together.
+        verdicts: those that could be read, by the verdict that both orders make together.
         readings: answers, by how their verdict was read.
         cut: answers that ended at the limit on their length.
         failures: those without an answer, by kind.
@@ -69,9 +70,9 @@ def summarise(calls: Sequence[CallRecord]) -> Summary:
     answered = [call for call in calls if call.status is CallStatus.ANSWERED]
     failed = [call for call in calls if call.status is CallStatus.FAILED]
     pairs = _pair_orders(answered)
-    combined = [combine_orders(one.verdict, two.verdict) for one, two in pairs]
+    combined = [combine_verdicts(one.verdict, two.verdict) for one, two in pairs]
     consistency = Counter(how for _, how in combined)
-    verdicts = Counter(verdict for verdict, _ in combined)
+    verdicts = Counter(Outcome(verdict) for verdict, _ in combined if verdict is not None)
     readings = Counter(call.reading for call in answered)
     lost = sum(call.lost for call in calls)
     return Summary(

@@ -30,7 +30,7 @@ class JudgeBoard:
 
     Attributes:
         judge: its name.
-        verdicts: how many it gave, both orders of a pair taken together.
+        verdicts: how many it gave that could be read, both orders of a pair taken together.
         leaderboard: the ranking they make.
     """
 
@@ -67,11 +67,11 @@ class JudgeBoards:
             return
         boards = []
         for judge, group in groupby(self._record.read(), key=lambda verdict: verdict.judge):
-            verdicts = list(group)
-            leaderboard = rank_verdicts(verdicts, threads=1)
+            readable = [verdict for verdict in group if verdict.verdict is not None]
+            leaderboard = rank_verdicts(readable, threads=1)
             if leaderboard is not None:
                 boards.append(
-                    JudgeBoard(judge=judge, verdicts=len(verdicts), leaderboard=leaderboard)
+                    JudgeBoard(judge=judge, verdicts=len(readable), leaderboard=leaderboard)
                 )
         self._boards, self._count = tuple(boards), count
 
@@ -91,17 +91,18 @@ def rank_verdicts(
 ) -> Leaderboard | None:
     """Ranks models by what judges said about them.
 
-    A verdict that the two orders did not agree on counts as a tie. Verdicts on one battle
-    are not independent, so the intervals resample battles with all that was said of them,
-    where there are several.
+    A verdict that the two orders did not agree on counts as a tie, and one that could not be
+    read in both counts nowhere. Verdicts on one battle are not independent, so the intervals
+    resample battles with all that was said of them, where there are several.
 
     Args:
         verdicts: of one judge, or of several.
         options: for `ranking.compute_leaderboard`.
 
     Returns:
-        The board, `None` where there are no verdicts.
+        The board, `None` where there is no verdict to rank by.
     """
+    verdicts = [verdict for verdict in verdicts if verdict.verdict is not None]
     if not verdicts:
         return None
     votes = Votes.from_columns(

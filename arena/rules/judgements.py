@@ -1,7 +1,7 @@
 """Judges, what they are asked and what they mean, and the rules between them. No I/O.
 
-A judge sees each pair of answers in both orders. Its verdict counts as it is where both
-orders give the same one; otherwise it is a tie that is marked inconsistent.
+A judge sees each pair of answers in both orders; what the two verdicts come to is said in
+`ranking.combine_verdicts`.
 """
 
 from __future__ import annotations
@@ -37,16 +37,6 @@ class Reading(StrEnum):
     STRUCTURED = "structured"
     FALLBACK = "fallback"  # from the marker line
     UNPARSABLE = "unparsable"
-
-
-class Consistency(StrEnum):
-    """How a judge's two verdicts on the same answers go together."""
-
-    CONSISTENT = "consistent"
-    FIRST_BIASED = "first-biased"  # twice for the answer shown first
-    SECOND_BIASED = "second-biased"  # twice for the answer shown second
-    MIXED = "mixed"  # they differ in another way: a tie in one order, a winner in the other
-    UNPARSABLE = "unparsable"  # no verdict could be read in at least one order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,29 +111,6 @@ def turn_round(verdict: Outcome) -> Outcome:
     """The same verdict, seen with the sides exchanged."""
     other = {Outcome.MODEL_A: Outcome.MODEL_B, Outcome.MODEL_B: Outcome.MODEL_A}
     return other.get(verdict, verdict)
-
-
-def combine_orders(
-    in_order: Outcome | None, swapped: Outcome | None
-) -> tuple[Outcome, Consistency]:
-    """A judge's one verdict from its verdicts in both orders.
-
-    Args:
-        in_order: with the battle's side A shown first, `None` where none could be read.
-        swapped: with side B shown first; both in the battle's own orientation.
-    """
-    if in_order is None or swapped is None:
-        return Outcome.TIE, Consistency.UNPARSABLE
-    if in_order is swapped:
-        return in_order, Consistency.CONSISTENT
-    match in_order, swapped:
-        case Outcome.MODEL_A, Outcome.MODEL_B:
-            consistency = Consistency.FIRST_BIASED
-        case Outcome.MODEL_B, Outcome.MODEL_A:
-            consistency = Consistency.SECOND_BIASED
-        case _:
-            consistency = Consistency.MIXED
-    return Outcome.TIE, consistency
 
 
 class Verdict(NamedTuple):

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import and_, func, select
 
 from arena.rules.battles import Outcome
-from arena.rules.judgements import CallKey, CallStatus, Consistency, Reading, combine_orders
+from arena.rules.judgements import CallKey, CallStatus, Reading
 from arena.store.judge_tables import judge_calls, judges
 from arena.store.tables import battles
+from ranking import combine_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from sqlalchemy import RowMapping
     from sqlalchemy.engine import Engine
+
+    from ranking import Consistency
 
 
 class JudgeVerdict(NamedTuple):
@@ -29,7 +32,8 @@ class JudgeVerdict(NamedTuple):
         judge_model: the model that it is.
         model_a: on the battle's side A.
         model_b: on side B.
-        verdict: in the battle's own orientation; a tie where the orders disagree.
+        verdict: in the battle's own orientation; a tie where the orders disagree, `None` where
+            either could not be read.
         consistency: whether they did, and how.
         category: of the battle's first prompt, `None` where it is not known.
     """
@@ -40,7 +44,7 @@ class JudgeVerdict(NamedTuple):
     judge_model: str
     model_a: str
     model_b: str
-    verdict: Outcome
+    verdict: Outcome | None
     consistency: Consistency
     category: str | None
 
@@ -138,10 +142,18 @@ class JudgeVerdicts:
 
 def _verdict(row: Sequence[Any]) -> JudgeVerdict:
     battle_id, turn, judge, judge_model, model_a, model_b, in_order, turned, category = row
-    verdict, consistency = combine_orders(_outcome(in_order), _outcome(turned))
+    verdict, consistency = combine_verdicts(in_order, turned)
     return JudgeVerdict(
-        battle_id, turn, judge, judge_model, model_a, model_b, verdict, consistency, category
-    )
+        battle_id,
+        turn,
+        judge,
+        judge_model,
+        model_a,
+        model_b,
+        _outcome(verdict),
+        consistency,
+        category,
+    )  # fmt: skip
 
 
 def _outcome(value: str | None) -> Outcome | None:

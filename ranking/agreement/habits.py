@@ -1,6 +1,6 @@
 """Habits of judges: longer answers, and the answers of their own family.
 
-After Zheng et al. (2023). How the place of an answer matters is in `judge_orders`.
+After Zheng et al. (2023). How the place of an answer matters is in `orders`.
 """
 
 from __future__ import annotations

@@ -1,18 +1,21 @@
 """Judges that saw every battle in both orders: what counts, and how the place mattered.
 
 After Zheng et al. (2023): a verdict counts only if both orders agree, else it is a tie
-marked inconsistent.
+marked inconsistent. As there, the shares of consistent, first-biased, second-biased and
+unreadable battles sum to one: a winner in one order and a tie in the other is a gain for
+the place that the winner had.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ranking.errors import InvalidVote
-from ranking.votes.encoding import MODEL_A, MODEL_B, TIE
+from ranking.votes.encoding import MODEL_A, MODEL_B, OUTCOMES, TIE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -20,10 +23,45 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
     Verdicts = NDArray[np.int8]
 
-__all__ = ["UNPARSABLE", "CombinedOrders", "OrderAudit", "audit_orders", "combine_orders"]
+__all__ = [
+    "UNPARSABLE",
+    "CombinedOrders",
+    "CombinedVerdict",
+    "Consistency",
+    "OrderAudit",
+    "audit_orders",
+    "combine_orders",
+    "combine_verdicts",
+]
 
 UNPARSABLE = -1
 """The code of a verdict that could not be read."""
+
+
+class Consistency(StrEnum):
+    """How a judge's two verdicts on the same answers go together."""
+
+    CONSISTENT = "consistent"
+    """The places did not matter."""
+    FIRST_BIASED = "first-biased"
+    """The place shown first gained by the change: it won in both orders, or won in one and
+    tied in the other."""
+    SECOND_BIASED = "second-biased"
+    """The same for the place shown second."""
+    UNPARSABLE = "unparsable"
+    """No verdict could be read in at least one order; then there is none at all."""
+
+
+class CombinedVerdict(NamedTuple):
+    """What a judge's verdicts in both orders come to.
+
+    Attributes:
+        verdict: One of `OUTCOMES`, None where there is none.
+        consistency: How the two go together.
+    """
+
+    verdict: str | None
+    consistency: Consistency
 
 
 @dataclass(frozen=True)
@@ -33,11 +71,10 @@ class OrderAudit:
     Attributes:
         judge: Name.
         battles: Battles with a verdict (or a failure to give one) in both orders.
-        consistent: Share of the battles where the places did not matter.
-        first_biased: Share where the place shown first gained by the change: it won in both
-            orders, or won in one and tied in the other.
-        second_biased: The same for the place shown second.
-        unparsable: Share where either verdict could not be read.
+        consistent: Share of the battles that are `Consistency.CONSISTENT`.
+        first_biased: Share of those that are `Consistency.FIRST_BIASED`.
+        second_biased: Share of those that are `Consistency.SECOND_BIASED`.
+        unparsable: Share of those that are `Consistency.UNPARSABLE`.
         single: Battles seen in one order only; they count nowhere.
     """
 
@@ -80,16 +117,38 @@ def audit_orders(
         judge: Name.
         single: Battles seen in one order only.
     """
-    one, other = np.asarray(straight), np.asarray(swapped)
-    unread = (one == UNPARSABLE) | (other == UNPARSABLE)
-    # What the place shown first gained: won minus lost, over both orders.
-    gain = _margin(one) - _margin(other)
-    # A tie in one order and both-bad in the other: no place gained, so that is consistent.
-    shares = [~unread & (gain == 0), ~unread & (gain > 0), ~unread & (gain < 0), unread]
+    _, how = _combine(straight, swapped)
     consistent, first, second, unparsable = (
-        float(share.mean()) if len(one) else float("nan") for share in shares
+        float((how == code).mean()) if len(how) else float("nan")
+        for code in range(len(Consistency))
     )
-    return OrderAudit(judge, len(one), consistent, first, second, unparsable, single)
+    return OrderAudit(judge, len(how), consistent, first, second, unparsable, single)
+
+
+def combine_verdicts(straight: str | None, swapped: str | None) -> CombinedVerdict:
+    """One verdict from those in both orders.
+
+    Args:
+        straight: One of `OUTCOMES`, with the first model shown first; None where none could
+            be read.
+        swapped: On the same battle, still about the same models, with the second model shown
+            first.
+
+    Raises:
+        InvalidVote: Neither None nor one of `OUTCOMES`.
+    """
+    for said in (straight, swapped):
+        if said is not None and said not in OUTCOMES:
+            raise InvalidVote(
+                f"unknown verdict {said!r}; expected one of {', '.join(OUTCOMES)}, or None",
+                value=said,
+            )
+    codes = [UNPARSABLE if said is None else OUTCOMES.index(said) for said in (straight, swapped)]
+    verdict, how = _combine(*codes)
+    read = int(verdict)
+    return CombinedVerdict(
+        None if read == UNPARSABLE else OUTCOMES[read], list(Consistency)[int(how)]
+    )
 
 
 def combine_orders(
@@ -142,15 +201,34 @@ def combine_orders(
         )
         for code in np.unique(judge)
     )
-    read = (straight != UNPARSABLE) & (reverse != UNPARSABLE)
+    combined, how = _combine(straight, reverse)
+    read = combined != UNPARSABLE
     return CombinedOrders(
         kept=rows[one[read]],
-        verdict=np.where(straight == reverse, straight, TIE)[read].astype(np.int8),
-        inconsistent=(_margin(straight) != _margin(reverse))[read],
+        verdict=combined[read],
+        inconsistent=how[read] != 0,
         audits=audits,
     )
 
 
-def _margin(verdict: NDArray[Any]) -> NDArray[np.int64]:
-    """+1 the first model, −1 the second, 0 neither."""
-    return np.asarray((verdict == MODEL_A).astype(np.int64) - (verdict == MODEL_B))
+def _tabulate() -> tuple[Verdicts, NDArray[np.int8]]:
+    """The verdict and the consistency of every pair of verdicts, by their codes plus one."""
+    codes = np.arange(UNPARSABLE, len(OUTCOMES))
+    straight, swapped = np.meshgrid(codes, codes, indexing="ij")
+    margin = (codes == MODEL_A).astype(np.int64) - (codes == MODEL_B)
+    # What the place shown first gained: won minus lost, over both orders. With a tie in one
+    # and both-bad in the other no place gained, so that is consistent, and a tie.
+    gain = margin[:, None] - margin[None, :]
+    unread = (straight == UNPARSABLE) | (swapped == UNPARSABLE)
+    verdict = np.where(straight == swapped, straight, TIE)
+    how = np.select([unread, gain > 0, gain < 0], [3, 1, 2], default=0)
+    return np.where(unread, UNPARSABLE, verdict).astype(np.int8), how.astype(np.int8)
+
+
+_VERDICTS, _CONSISTENCIES = _tabulate()
+
+
+def _combine(straight: ArrayLike, swapped: ArrayLike) -> tuple[Verdicts, NDArray[np.int8]]:
+    """The one verdict, and the index of its consistency, of each battle."""
+    at = np.asarray(straight, dtype=np.intp) + 1, np.asarray(swapped, dtype=np.intp) + 1
+    return _VERDICTS[at], _CONSISTENCIES[at]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from arena.rules.battles import (
     Side,
     VoterKind,
 )
+from arena.rules.judgements import Judge, JudgeMode
 from arena.rules.sampling import allot_tasks, draw_battles
 from arena.store.judge_tables import judge_calls, judges
 from arena.store.tables import voters
@@ -125,20 +127,18 @@ def let_judge(
 ) -> None:
     """What a judge said of each battle, in order and with the sides exchanged."""
     now = datetime.now(UTC)
+    gavel = Judge(model="Gavel", mode=JudgeMode.PLAIN, prompts_hash="0", sampling={})
     asked = {"status": "answered", "reading": "structured", "attempts": 1, "lost": 0}
     texts = {"request": {}, "output": "", "reasoning": "", "asked_at": now}
     with store.engine.begin() as connection:
         connection.execute(
-            insert(voters).values(id="judge-1", kind=VoterKind.JUDGE, created_at=now)
+            insert(voters).values(id=gavel.voter_id, kind=VoterKind.JUDGE, created_at=now)
         )
         connection.execute(
             insert(judges).values(
-                voter_id="judge-1",
+                voter_id=gavel.voter_id,
                 name=JUDGE,
-                model="Gavel",
-                mode="plain",
-                prompts_hash="0",
-                sampling={},
+                **asdict(gavel),
                 created_at=now,
             )
         )
@@ -146,7 +146,7 @@ def let_judge(
             insert(judge_calls),
             [
                 {
-                    "voter_id": "judge-1", "battle_id": battle_id, "turn": turn,
+                    "voter_id": gavel.voter_id, "battle_id": battle_id, "turn": turn,
                     "swapped": swapped, "verdict": verdict, **asked, **texts,
                 }
                 for battle_id, orders in verdicts.items()

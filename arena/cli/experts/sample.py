@@ -15,7 +15,6 @@ from arena import __version__
 from arena.cli.experts.output import console, text_table
 from arena.cli.refusals import Refusal
 from arena.rules.experts import Arm
-from arena.rules.judgements import Consistency
 from arena.rules.sampling import (
     EXPECTED_AGREEMENT,
     LEVEL,
@@ -266,7 +265,7 @@ def _read_verdicts(store: Store, judge: str, candidates: Sequence[Candidate]) ->
     return {
         one.battle_id: one.verdict
         for one in store.judge_verdicts.read([judge])
-        if one.turn == last.get(one.battle_id) and one.consistency is not Consistency.UNPARSABLE
+        if one.turn == last.get(one.battle_id) and one.verdict is not None
     }
 
 

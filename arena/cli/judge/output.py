@@ -11,8 +11,8 @@ import typer
 
 from arena.judging.summaries import summarise
 from arena.leaderboards.judges import rank_verdicts
-from arena.rules.judgements import Consistency, Reading
-from ranking import RankingError
+from arena.rules.judgements import Reading
+from ranking import Consistency, RankingError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from arena.rules.battles import Outcome
-from arena.rules.judgements import Consistency
 from arena.web.leaderboard.table import say
+from ranking import Consistency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +81,7 @@ def _said(one: Said, verdicts: Verdicts, texts: Texts) -> str:
         Outcome.MODEL_B: say(words["prefers"], model=verdicts.model_b),
         Outcome.TIE: say(words["tie"]),
         Outcome.BOTH_BAD: say(words["both_bad"]),
+        None: say(words["unread"]),
     }[one.verdict]
     notes = [texts["expert"][f"reason_{reason}"] for reason in one.reasons]
     if one.consistency is not None and one.consistency is not Consistency.CONSISTENT:
@@ -88,8 +89,6 @@ def _said(one: Said, verdicts: Verdicts, texts: Texts) -> str:
         notes.append(words[f"order_{how}"])
     if one.arm not in (None, "blind"):
         notes.append(words["arm"].format(arm=one.arm))
-    if one.consistency is Consistency.UNPARSABLE:
-        verdict = say(words["unread"])
     note = f" ({escape('; '.join(notes))})" if notes else ""
     comment = f" <q>{escape(one.comment)}</q>" if one.comment else ""
     return f"<li><b>{escape(who)}</b>: {verdict}{note}{comment}</li>"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from arena.judging.reading import VERDICTS, read_verdict
 from arena.rules.battles import Outcome
-from arena.rules.judgements import Consistency, Reading, Verdict, combine_orders, turn_round
+from arena.rules.judgements import Reading, Verdict, turn_round
+from ranking import Consistency, combine_verdicts
 
 A, B, TIE, BOTH_BAD = Outcome
 
@@ -84,32 +85,8 @@ def test_in_the_other_order_a_verdict_means_the_other_side() -> None:
     assert said == [B, A, TIE, BOTH_BAD]
 
 
-@pytest.mark.parametrize(
-    ("in_order", "swapped", "verdict", "consistency"),
-    [
-        (A, A, A, Consistency.CONSISTENT),
-        (B, B, B, Consistency.CONSISTENT),
-        (TIE, TIE, TIE, Consistency.CONSISTENT),
-        (BOTH_BAD, BOTH_BAD, BOTH_BAD, Consistency.CONSISTENT),
-        # Side A is shown first in order and second when swapped.
-        (A, B, TIE, Consistency.FIRST_BIASED),
-        (B, A, TIE, Consistency.SECOND_BIASED),
-        (A, TIE, TIE, Consistency.MIXED),
-        (BOTH_BAD, B, TIE, Consistency.MIXED),
-        (TIE, BOTH_BAD, TIE, Consistency.MIXED),
-        (None, A, TIE, Consistency.UNPARSABLE),
-        (B, None, TIE, Consistency.UNPARSABLE),
-        (None, None, TIE, Consistency.UNPARSABLE),
-    ],
-)
-def test_two_orders_make_one_verdict(
-    in_order: Outcome | None, swapped: Outcome | None, verdict: Outcome, consistency: Consistency
-) -> None:
-    assert combine_orders(in_order, swapped) == (verdict, consistency)
-
-
 def test_a_judge_that_always_takes_the_first_is_first_biased() -> None:
     readings = [read_verdict('{"verdict": "A"}', swapped=swapped) for swapped in (False, True)]
-    assert combine_orders(*(reading.outcome for reading in readings)) == (
+    assert combine_verdicts(*(reading.outcome for reading in readings)) == (
         TIE, Consistency.FIRST_BIASED,
     )  # fmt: skip

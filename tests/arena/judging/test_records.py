@@ -15,7 +15,6 @@ from arena.rules.battles import Outcome, VoterKind
 from arena.rules.judgements import (
     CallKey,
     CallStatus,
-    Consistency,
     Judge,
     JudgeMode,
     Reading,
@@ -25,6 +24,7 @@ from arena.store import Claim, Store
 from arena.store.engine import begin_write
 from arena.store.judge_tables import judge_calls
 from arena.store.tables import battles, responses, turns, voters, votes, workers
+from ranking import Consistency
 from serving.protocol import Completion, RateLimited
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def test_a_failure_stays_until_it_is_to_be_asked_again(store: Store) -> None:
 def test_verdicts_come_from_both_orders_with_all_that_counts_them(store: Store) -> None:
     ids = record_battles(store, 6, category="math")
     known = store.judgings.register(JUDGE)
-    told = [(A, A), (A, B), (B, A), (A, TIE), (None, A)]
+    told = [(A, A), (A, B), (B, A), (TIE, BOTH_BAD), (None, A)]
     for battle_id, verdicts in zip(ids, told, strict=False):
         judge_turn(store, battle_id, verdicts)
     worker_id = store.workers.register()
@@ -141,8 +141,8 @@ def test_verdicts_come_from_both_orders_with_all_that_counts_them(store: Store) 
         ids[0]: (A, Consistency.CONSISTENT),
         ids[1]: (TIE, Consistency.FIRST_BIASED),
         ids[2]: (TIE, Consistency.SECOND_BIASED),
-        ids[3]: (TIE, Consistency.MIXED),
-        ids[4]: (TIE, Consistency.UNPARSABLE),
+        ids[3]: (TIE, Consistency.CONSISTENT),
+        ids[4]: (None, Consistency.UNPARSABLE),
     }
     assert {(row.turn, row.judge, row.judge_model, row.category) for row in rows} == {
         (0, "Judge (plain)", "Judge", "math")
@@ -150,7 +150,8 @@ def test_verdicts_come_from_both_orders_with_all_that_counts_them(store: Store) 
     assert (rows[0].model_a, rows[0].model_b) == ("Amber", "Birch")
     summary = summarise(store.judge_verdicts.calls(JUDGE.voter_id))
     assert summary.judged == 5
-    assert set(summary.consistency.values()) == {1}
+    assert list(summary.consistency.values()) == [2, 1, 1, 1]
+    assert sum(summary.verdicts.values()) == 4
     assert summary.readings == {
         Reading.STRUCTURED: 10, Reading.FALLBACK: 0, Reading.UNPARSABLE: 1,
     }  # fmt: skip

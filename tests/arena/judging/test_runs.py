@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from counting_judge import CountingJudge, Reply, by_digest, record_battles, write_settings
 
-from arena.rules.judgements import CallStatus, Consistency
+from arena.rules.judgements import CallStatus
 from arena.store import Store, open_store
+from ranking import Consistency
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -22,7 +22,6 @@ from serving_arena import serving
 from arena.agreement.desk import collect_verdicts
 from arena.rules.battles import Outcome
 from arena.rules.experts import ExpertKeys
-from arena.rules.judgements import Consistency
 from arena.web.texts import load_texts
 
 if TYPE_CHECKING:
@@ -255,7 +254,7 @@ def count_pairs(verdicts: list[Verdicts], first: str, second: str) -> tuple[int,
         said = [
             (one.kind, Outcome.TIE if one.verdict is Outcome.BOTH_BAD else one.verdict)
             for one in battle.said
-            if one.consistency is not Consistency.UNPARSABLE
+            if one.verdict is not None
         ]
         own = [verdict for kind, verdict in said if kind == first]
         other = [verdict for kind, verdict in said if kind == second]
