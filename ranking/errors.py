@@ -30,3 +30,7 @@ class NoMaximum(RankingError):
 
 class NotConverged(RankingError):
     """The fit did not reach its tolerance."""
+
+
+class TooFewVoters(RankingError):
+    """One voter cast all votes, or nearly all: how voters differ is unknown."""

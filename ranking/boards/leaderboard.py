@@ -22,7 +22,7 @@ from ranking.intervals.intervals import (
 from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.votes.comparisons import BOTH_BAD, Comparisons
 from ranking.votes.rows import Rows
-from ranking.votes.weights import Weighting, apply_weighting
+from ranking.votes.weights import Weighting, apply_weighting, effective_sample_size
 
 if TYPE_CHECKING:
     from ranking.fits.likelihoods import TieModel
@@ -267,8 +267,10 @@ def _describe_voters(votes: Votes, *, cluster: bool) -> dict[str, Any]:
     """How many voted, and whether intervals take several votes of one for independent."""
     if votes.voter is None:
         return {}
-    voters = int((np.bincount(votes.voter.codes) > 0).sum())
-    return {"voters": voters, "voters_ignored": not cluster and voters < len(votes)}
+    cast = np.bincount(votes.voter.codes).astype(float)
+    voters = int((cast > 0).sum())
+    told = {"voters": voters, "voters_ignored": not cluster and voters < len(votes)}
+    return {**told, "effective_voters": effective_sample_size(cast)} if cluster else told
 
 
 def _spread_counts(

@@ -10,8 +10,10 @@ import numpy as np
 
 from ranking.boards.leaderboard import IntervalKind, Leaderboard, StrengthModel, compute_leaderboard
 from ranking.errors import RankingError
+from ranking.intervals.voters import LEAST_VOTERS
 from ranking.votes.encoding import BOTH_BAD
 from ranking.votes.votes import Group, Votes
+from ranking.votes.weights import apply_weighting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,7 +104,7 @@ def compute_boards(
         votes: All votes.
         by: Names of groups of the votes; "day", "week", "month" and "year" split by time.
         min_votes: A part with fewer votes gets no board: it is left blank, never guessed. So
-            does one whose votes are all of one voter, where voters are clusters.
+            does one whose votes are all of one voter, or nearly all, where voters are clusters.
         adjust: Compute each board a second time, adjusted for the votes' covariates.
         progress: Called with the replicates done of all boards together, and their total.
         options: As for `compute_leaderboard`.
@@ -115,7 +117,7 @@ def compute_boards(
         parts.extend((group, label, part) for label, part in _split(votes, group))
     counted = [_count_votes(part, options) for *_, part in parts]
     filled = [
-        count >= max(min_votes, 1) and not (group != "overall" and _is_one_voter(part, options))
+        count >= max(min_votes, 1) and not (group != "overall" and _has_one_voter(part, options))
         for (group, _, part), count in zip(parts, counted, strict=True)
     ]
     shares = _share_progress(progress, sum(filled) * (1 + adjust))
@@ -137,11 +139,14 @@ def _count_votes(part: Votes, options: BoardOptions) -> int:
     return len(part)
 
 
-def _is_one_voter(part: Votes, options: BoardOptions) -> bool:
-    """Whether voters are clusters, and there is but one."""
+def _has_one_voter(part: Votes, options: BoardOptions) -> bool:
+    """Whether voters are clusters, and one of them cast all votes or nearly all."""
     if not options.get("cluster") or part.voter is None:
         return False
-    return len(np.unique(part.voter.codes)) < 2
+    votes = apply_weighting(part, options.get("weights", "given")).to_rows(
+        both_bad=options.get("both_bad", "tie"), cluster=True
+    )
+    return votes.effective_clusters < LEAST_VOTERS
 
 
 def _share_progress(progress: Progress | None, boards: int) -> Iterator[Progress | None]:

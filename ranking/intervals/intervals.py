@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,7 +12,8 @@ from ranking.fits.threads import one_blas_thread
 from ranking.intervals.bootstrap import Replicates, Resampling, resample_paired, resample_strengths
 from ranking.intervals.result import Intervals, PairedIntervals
 from ranking.intervals.sandwich import sandwich_pairs, sandwich_rows
-from ranking.intervals.widening import find_stretch, normal_quantile, stretch, widen
+from ranking.intervals.voters import VoterSpread, stretch
+from ranking.intervals.widening import normal_quantile, widen
 from ranking.votes.comparisons import BOTH_BAD, TIE, Comparisons
 
 if TYPE_CHECKING:
@@ -105,18 +107,16 @@ def paired_intervals(
     """Intervals of any paired fit: sandwich, or bootstrap where `replicates` is given.
 
     Rows with a cluster are summed (sandwich) or resampled (bootstrap) cluster by cluster, and
-    the intervals are those of Student's t with a degree of freedom less than clusters.
+    the intervals are those of Student's t with a degree of freedom less than clusters alike
+    that they are worth.
 
     Raises:
-        RankingError: Fewer than two replicates or clusters, or an unknown kind or level.
+        RankingError: Fewer than two replicates, or an unknown kind or level.
+        TooFewVoters: One cluster holds all votes, or nearly all.
         NoMaximum: A replicate has no finite maximum (without a prior), or no tie.
     """
     size = len(fit.models)
-    clusters = None if fit.rows.cluster is None else fit.rows.number_clusters()[1]
-    if clusters == 1:
-        raise RankingError(
-            "one voter cast all votes, so how voters differ is unknown; do without clusters"
-        )
+    spread = None if fit.rows.cluster is None else VoterSpread.of(fit.rows)
     if replicates is None:
         covariance = sandwich_rows(fit)
         every = build_from_covariance(fit.parameters, covariance, level=level, seed=seed)
@@ -131,10 +131,13 @@ def paired_intervals(
         plain = build_from_replicates(
             fit.strengths, errors[:size], found.select(slice(size)), level=level
         )
-    if clusters is not None:
-        factor = find_stretch(clusters, level, resampled=replicates is not None)
-        every = stretch(every, fit.parameters, factor)
-        plain = stretch(plain, fit.strengths, factor)
+    if spread is not None:
+        alone = sandwich_rows(fit, by_cluster=False)[:size, :size]
+        multiplier = _simulate_multiplier(alone, level, seed)
+        widest = partial(
+            stretch, spread=spread, multiplier=multiplier, resampled=replicates is not None
+        )
+        every, plain = widest(every, fit.parameters), widest(plain, fit.strengths)
     wins = fit.rows.wins()
     widened = widen(plain, fit, wins + wins.T, fit.rows.ties())
     return PairedIntervals(widened, lower=every.lower, upper=every.upper)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ranking.fits.bradley_terry import BradleyTerryFit, check_prior, solve_centred
 from ranking.fits.paired import PairedFit, Problem, invert_lifted
+from ranking.intervals.voters import VoterSpread
 from ranking.votes.rows import sum_products
 
 if TYPE_CHECKING:
@@ -38,16 +39,16 @@ def sandwich_pairs(fit: BradleyTerryFit, ties: Floats) -> Floats:
     return np.asarray(solve_centred(information, half.T, precision=precision))
 
 
-def sandwich_rows(fit: PairedFit) -> Floats:
+def sandwich_rows(fit: PairedFit, *, by_cluster: bool = True) -> Floats:
     """Sandwich covariance over `fit.parameters`, square.
 
-    Scores are summed per vote, or per cluster where the rows carry one (with the usual
-    G / (G − 1) for G clusters).
+    Scores are summed per cluster where the rows carry one (with the usual G / (G − 1), G the
+    clusters alike that they are worth), unless told otherwise; else per vote.
     """
     rows = fit.rows
     problem = Problem(rows, fit.tie_model, 0.0)
     terms = problem.evaluate(fit.parameters, rows)
-    if rows.cluster is None:
+    if rows.cluster is None or not by_cluster:
         squares = rows.count * rows.vote_weight**2
         tie = (squares * terms.d * terms.t, squares * terms.t**2) if fit.fits_ties else None
         spread = sum_products(rows, squares * terms.d**2, tie)
@@ -86,5 +87,4 @@ def _sum_clusters(rows: Rows, margin: Floats, tie: Floats | None) -> Floats:
     total = size + len(rows.names) + (tie is not None)
     where = (np.tile(code, len(columns)), np.concatenate(columns))
     scores = csr_array((np.concatenate(values), where), shape=(clusters, total))
-    correction = clusters / (clusters - 1) if clusters > 1 else 1.0
-    return np.asarray(correction * (scores.T @ scores).toarray())
+    return np.asarray(VoterSpread.of(rows).correction * (scores.T @ scores).toarray())

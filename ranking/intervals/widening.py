@@ -1,4 +1,4 @@
-"""Where intervals are made wider: few clusters, and votes that show no variation."""
+"""Where intervals are made wider: votes that show no variation."""
 
 from __future__ import annotations
 
@@ -22,30 +22,6 @@ def normal_quantile(level: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri(0.5 + level / 2))
-
-
-def find_stretch(clusters: int, level: float, *, resampled: bool) -> float:
-    """How much wider few clusters make an interval than many (Hesterberg 2015).
-
-    Without it 95 % intervals cover 84 % for 5 voters and 91 % for 10.
-    """
-    from scipy.special import stdtrit
-
-    student = float(stdtrit(clusters - 1, 0.5 + level / 2)) / normal_quantile(level)
-    # A sandwich has G / (G − 1) in its covariance already.
-    return student * (np.sqrt(clusters / (clusters - 1)) if resampled else 1.0)
-
-
-def stretch(intervals: Intervals, estimate: Floats, factor: float) -> Intervals:
-    """Every end further away from the estimate by a factor."""
-    return replace(
-        intervals,
-        lower=estimate + factor * (intervals.lower - estimate),
-        upper=estimate + factor * (intervals.upper - estimate),
-        simultaneous_lower=estimate + factor * (intervals.simultaneous_lower - estimate),
-        simultaneous_upper=estimate + factor * (intervals.simultaneous_upper - estimate),
-        multiplier=factor * intervals.multiplier,
-    )
 
 
 def widen(

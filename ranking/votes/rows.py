@@ -9,6 +9,7 @@ import numpy as np
 
 from ranking.votes.comparisons import BOTH_BAD, TIE, Comparisons
 from ranking.votes.encoding import BothBad, check_both_bad
+from ranking.votes.weights import effective_sample_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +87,14 @@ class Rows:
         """Code of each row's cluster from 0 on, and the number of clusters."""
         found, code = np.unique(np.asarray(self.cluster), return_inverse=True)
         return code, len(found)
+
+    @property
+    def effective_clusters(self) -> float:
+        """How many clusters of equal weight they are worth; 0 without votes."""
+        code, clusters = self.number_clusters()
+        if not self.weight.any():
+            return 0.0
+        return effective_sample_size(np.bincount(code, self.weight, clusters).astype(float))
 
     def collapse(self) -> tuple[Rows, NDArray[np.intp]]:
         """One row a (first, second, outcome), and the new row of each old one.

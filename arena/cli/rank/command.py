@@ -272,6 +272,9 @@ def _tell_what_is_missing(ranking: Ranking) -> None:
     for part in ranking.parts:
         if part.board is None:
             few = f"{part.votes:,} votes, fewer than --min-votes {ranking.min_votes}"
-            one = "one person cast all its votes, which leaves --cluster voter nothing to compare"
+            one = (
+                "one person cast (nearly) all its votes, "
+                "which leaves --cluster voter nothing to compare"
+            )
             why = few if part.votes < ranking.min_votes else one
             typer.echo(f"arena: no board for {part.group} {part.label}: {why}", err=True)
