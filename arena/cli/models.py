@@ -6,17 +6,17 @@ import asyncio
 import contextlib
 import difflib
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from arena.cli.terminal import open_console, print_table, text_table
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
     from rich.table import Table
 
     from serving.roster import HealthReport, ModelSpec
@@ -47,7 +47,7 @@ def list_models(
         if as_json:
             typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
         elif rows:
-            _console().print(_draw_list(rows))
+            print_table(_draw_list(rows))
         else:
             typer.echo(f"{config or DEFAULT_CONFIG} has no models yet. Add two or more [[models]].")
 
@@ -104,18 +104,15 @@ def _describe(spec: ModelSpec) -> dict[str, object]:
 
 
 def _draw_list(rows: Sequence[dict[str, object]]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("Name", "Back end", "Model", "Organisation", "Licence", "Enabled", "Key")
+    lines = []
     for row in rows:
         shown = [row[key] for key in ("name", "backend", "model", "organisation", "license")]
         state = "set" if row["key_is_set"] else "not set"
         key = f"{row['api_key_env']} {state}" if row["api_key_env"] else "none needed"
         enabled = "yes" if row["enabled"] else "no"
-        # Text, not markup: a name may hold square brackets.
-        table.add_row(*(Text(str(cell or "")) for cell in (*shown, enabled, key)))
-    return table
+        lines.append([cell or "" for cell in (*shown, enabled, key)])
+    columns = ("Name", "Back end", "Model", "Organisation", "Licence", "Enabled", "Key")
+    return text_table(columns, lines)
 
 
 def choose_models(specs: Sequence[ModelSpec], names: Sequence[str]) -> list[ModelSpec]:
@@ -147,35 +144,28 @@ def _ask_all(specs: Sequence[ModelSpec]) -> list[HealthReport]:
         finally:
             await roster.aclose()
 
-    console = _console(to_stderr=True)
+    console = open_console("stderr")
     waiting = console.status(f"Asking {len(specs)} models …") if console.is_terminal else None
     with waiting or contextlib.nullcontext():
         return asyncio.run(ask())
 
 
 def _print_reports(reports: Sequence[HealthReport]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table("Name", "Status")
-    table.add_column("First token", justify="right")
-    table.add_column("Tokens/s", justify="right")
-    table.add_column("Answered by, or error")
+    measured = ("First token", "Tokens/s")
+    lines = []
     for report in reports:
         first, speed = report.time_to_first_token, report.tokens_per_second
-        table.add_row(
-            Text(report.name),
-            Text(report.status, style="green" if report.status == "ok" else "red"),
-            "" if first is None else f"{first:.2f} s",
-            "" if speed is None else f"{speed:.0f}",
-            Text(report.message or report.model_id or ""),
+        colour = "green" if report.status == "ok" else "red"
+        lines.append(
+            (
+                report.name,
+                Text(report.status, style=colour),
+                "" if first is None else f"{first:.2f} s",
+                "" if speed is None else f"{speed:.0f}",
+                report.message or report.model_id or "",
+            )
         )
-    _console().print(table)
-
-
-def _console(*, to_stderr: bool = False) -> Console:
-    from rich.console import Console
-
-    stream = sys.stderr if to_stderr else sys.stdout
-    # A pipe has no width of its own; 80 columns would fold every name.
-    return Console(file=stream, width=None if stream.isatty() else 160)
+    columns = ("Name", "Status", *measured, "Answered by, or error")
+    print_table(text_table(columns, lines, right=measured))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import json
-import sys
 from dataclasses import asdict, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -13,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from arena.cli.models import DEFAULT_CONFIG, ConfigOption
+from arena.cli.terminal import print_table, text_table
+from arena.writing import format_csv
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from arena.matchmaking.matchmaker import Outlook, Prospect
     from arena.settings import Settings
     from arena.store import Store
@@ -104,51 +102,35 @@ def _write_csv(outlook: Outlook) -> None:
     from arena.matchmaking.matchmaker import Prospect
 
     names = [field.name for field in fields(Prospect)]
-    writer = csv.DictWriter(sys.stdout, fieldnames=names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(pair) for pair in outlook.prospects)
+    typer.echo(format_csv(names, (asdict(pair) for pair in outlook.prospects)), nl=False)
 
 
 def _print_table(outlook: Outlook) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(
-        title=f"Next pairs under {outlook.policy}", title_justify="left", title_style="bold"
-    )
-    for column in ("Stronger so far", "Other"):
-        table.add_column(column)
-    for column in ("Drawn", "Votes", "of one", "of other", "Is stronger", "± points"):
-        table.add_column(column, justify="right")
-    has_late = any(pair.newcomer for pair in outlook.prospects)
-    if has_late:
-        table.add_column("Newcomer")
-    for pair in outlook.prospects:
-        table.add_row(
-            Text(pair.model_a),
-            Text(pair.model_b),
+    figures = ("Drawn", "Votes", "of one", "of other", "Is stronger", "± points")
+    late = ["Newcomer"] if any(pair.newcomer for pair in outlook.prospects) else []
+    lines = (
+        (
+            pair.model_a,
+            pair.model_b,
             f"{pair.probability:.2%}",
             f"{pair.battles:,}",
             f"{pair.votes_a:,}",
             f"{pair.votes_b:,}",
             f"{pair.stronger_probability:.0%}",
             f"{_NORMAL_95 * pair.standard_error:.0f}",
-            *([_tell_late(pair)] if has_late else []),
+            *([_tell_late(pair)] if late else []),
         )
-    # A pipe has no width of its own; 80 columns would fold every name.
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    console.print(table)
+        for pair in outlook.prospects
+    )
+    columns = ("Stronger so far", "Other", *figures, *late)
+    title = f"Next pairs under {outlook.policy}"
+    print_table(text_table(columns, lines, title=title, right=figures))
     if outlook.pairs > len(outlook.prospects):
-        console.print(
-            f"and {outlook.pairs - len(outlook.prospects):,} pairs less likely than these"
-        )
+        typer.echo(f"and {outlook.pairs - len(outlook.prospects):,} pairs less likely than these")
 
 
-def _tell_late(pair: Prospect) -> Text:
+def _tell_late(pair: Prospect) -> str:
     """Which of the two came late, and how long it counts as new."""
-    from rich.text import Text
-
     if pair.newcomer is None:
-        return Text("")
-    return Text(f"{pair.newcomer}, until {pair.votes_due:,} votes")
+        return ""
+    return f"{pair.newcomer}, until {pair.votes_due:,} votes"

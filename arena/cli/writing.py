@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from arena.cli.preflight import explain
 from arena.cli.refusals import Refusal
+from arena.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-__all__ = ["choose_format", "find_width", "write_text", "write_whole"]
+__all__ = ["choose_format", "write_text"]
 
 _Form = TypeVar("_Form", bound=str)
 
@@ -47,14 +44,6 @@ def choose_format(
     return chosen
 
 
-def find_width(output: Path | None) -> int:
-    """Characters a table may be wide."""
-    # A pipe or a file has no width of its own; 80 columns would fold every name.
-    if output is None and sys.stdout.isatty():
-        return shutil.get_terminal_size().columns
-    return 160
-
-
 def write_text(text: str, output: Path | None, *, told: str = "") -> None:
     """Writes to the terminal, or to a file, whole or not at all.
 
@@ -76,25 +65,3 @@ def write_text(text: str, output: Path | None, *, told: str = "") -> None:
             f"{output} cannot be written ({explain(error)}). Name another with --output."
         ) from None
     typer.echo(f"Wrote {told}{output}.")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file beside its place and moves it there: readers see the old or the new one.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp lets only the owner read; a board is as public as other new files.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(draft).chmod(0o666 & ~mask)
-        Path(draft).replace(path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import arena
 from arena.rules.battles import storable
+from arena.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -193,7 +194,7 @@ class AnswerFolder:
     def write_failures(self, failures: Iterable[dict[str, Any]]) -> None:
         """Replaces the list of what failed."""
         lines = "".join(f"{_dump_line(row)}\n" for row in failures)
-        _replace(self.folder / "failures.jsonl", lines)
+        write_whole(self.folder / "failures.jsonl", lines)
 
     def write_models(self, specs: Sequence[ModelSpec]) -> None:
         """Writes the models as an `arena.toml` names them, to play these answers."""
@@ -212,7 +213,7 @@ class AnswerFolder:
             }
             lines += ["", "[[models]]"]
             lines += [f"{name} = {_toml(value)}" for name, value in fields.items() if value]
-        _replace(self.folder / "recorded.toml", "\n".join(lines) + "\n")
+        write_whole(self.folder / "recorded.toml", "\n".join(lines) + "\n")
 
     def _merge_manifest(self, conditions: dict[str, Any]) -> dict[str, Any]:
         """The manifest with these models added to those that it has."""
@@ -230,7 +231,7 @@ class AnswerFolder:
             **known,
             "models": {**known.get("models", {}), **conditions["models"]},
         }
-        _replace(path, json.dumps(merged, ensure_ascii=False, indent=2) + "\n")
+        write_whole(path, json.dumps(merged, ensure_ascii=False, indent=2) + "\n")
         return merged
 
 
@@ -294,10 +295,3 @@ def _speed(turn: RecordedTurn) -> float | None:
 def _toml(text: str) -> str:
     # A JSON string is a TOML string, but for one character that TOML wants escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _replace(path: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)

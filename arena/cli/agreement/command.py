@@ -129,9 +129,9 @@ def agreement(
     from arena.cli.agreement.output import SUFFIXES, render
     from arena.cli.agreement.source import read_database, read_file, read_pairs
     from arena.cli.rank.options import check_folder, check_level
-    from arena.cli.rank.progress import showing_progress
     from arena.cli.refusals import Refusal, refusing
-    from arena.cli.writing import choose_format, find_width, write_text
+    from arena.cli.terminal import find_width, show_progress
+    from arena.cli.writing import choose_format, write_text
     from ranking import RankingError, agreement_report
 
     with refusing():
@@ -147,8 +147,8 @@ def agreement(
         chosen = choose_format(form, output, SUFFIXES, usual="table")
         check_folder(output)
         groups = tuple(dict.fromkeys(by or ()))
-        with showing_progress() as shown:
-            shown.say("Reading the judgements")
+        with show_progress() as bar:
+            bar.say("Reading the judgements")
             if file is None:
                 source = read_database(config, data_dir=data_dir, assignment=assignment)
             else:
@@ -159,7 +159,7 @@ def agreement(
                 report = agreement_report(
                     source.judgements, by=groups, both_bad=both_bad, families=families,
                     arms=arms, replicates=bootstrap, level=level, seed=seed,
-                    min_pairs=min_pairs, progress=shown.say,
+                    min_pairs=min_pairs, progress=bar.say,
                 )  # fmt: skip
             except RankingError as error:
                 raise Refusal(f"{source.name}: {error}.") from None

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 import arena
 from arena.agreement.sections import LEFT_ALIGNED, Section, describe, list_sections
+from arena.cli.terminal import render_text, text_table
+from arena.writing import format_csv, format_markdown
 from ranking import AgreementReport, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from rich.table import Table
 
     from arena.cli.agreement.source import Source
 
@@ -30,14 +32,16 @@ _CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def render(report: AgreementReport, source: Source, form: AgreementFormat, *, width: int) -> str:
+def render(
+    report: AgreementReport, source: Source, form: AgreementFormat, *, width: int | None
+) -> str:
     """The whole output, ending in a newline.
 
     Args:
         report: what to write.
         source: the judgements it was made from.
         form: how.
-        width: of a table, in characters.
+        width: characters a line of the terminal has, `None` in a file.
     """
     if form == "json":
         whole = report.to_dict()
@@ -53,43 +57,25 @@ def render(report: AgreementReport, source: Source, form: AgreementFormat, *, wi
     return _render_table(sections, describe(report), width)
 
 
-def _render_table(sections: Sequence[Section], caption: str, width: int) -> str:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    text = io.StringIO()
-    console = Console(file=text, width=width)
-    console.print(Text(caption))
+def _render_table(sections: Sequence[Section], caption: str, width: int | None) -> str:
+    parts: list[Table | str] = [caption]
     for section in sections:
-        # Text, not markup: a name may hold square brackets.
-        table = Table(title=Text(section.title), title_justify="left")
-        for name in section.columns:
-            table.add_column(name, justify="left" if name in LEFT_ALIGNED else "right")
-        for cells in section.rows:
-            table.add_row(*(Text(cell) for cell in cells))
-        console.print(table)
-        for line in section.notes:
-            console.print(Text(line))
-    return text.getvalue()
+        right = [name for name in section.columns if name not in LEFT_ALIGNED]
+        table = text_table(section.columns, section.rows, title=section.title, right=right)
+        parts += [table, *section.notes]
+    return render_text(parts, width=width)
 
 
 def _render_markdown(section: Section) -> str:
-    rules = tuple(":--" if name in LEFT_ALIGNED else "--:" for name in section.columns)
-    escaped = [tuple(cell.replace("|", "\\|") for cell in row) for row in section.rows]
-    lines = [f"| {' | '.join(cells)} |" for cells in (section.columns, rules, *escaped)]
+    lines = format_markdown(section.columns, section.rows, left=LEFT_ALIGNED)
     notes = [f"- {note}" for note in section.notes]
     return "\n".join([f"## {section.title}", "", *lines, "", *notes, *([""] if notes else [])])
 
 
 def _render_csv(report: AgreementReport) -> str:
     """A line a figure, whatever it is of."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _CSV_COLUMNS)
-    writer.writeheader()
-    for line in (*_list_agreements(report), *_list_comparisons(report), *_list_habits(report)):
-        writer.writerow(line)
-    return text.getvalue()
+    lines = (*_list_agreements(report), *_list_comparisons(report), *_list_habits(report))
+    return format_csv(_CSV_COLUMNS, lines)
 
 
 def _line(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from arena.cli.counting import showing_count
 from arena.cli.models import DEFAULT_CONFIG, choose_models
 from arena.cli.preflight import explain
 from arena.cli.refusals import Refusal
 from arena.cli.stores import opening
+from arena.cli.terminal import show_progress
 from arena.prompt_sets.answers import AnswerFolder, ConditionsDiffer, describe_conditions
 from arena.prompt_sets.battles import store_battles
 from arena.prompt_sets.files import PromptSetError, read_prompt_set
@@ -116,10 +116,10 @@ def _answer(
         return []
     # Models that have answered everything are not started.
     asked = [spec for spec in specs if left[spec.name]]
-    with showing_count("Starting the models", total=total) as show:
+    with show_progress("Starting the models", total=total) as bar:
 
         def report(progress: Progress) -> None:
-            show(progress.answered + len(progress.failures), "Answering")
+            bar.fill(progress.answered + len(progress.failures), total, "Answering")
 
         progress = asyncio.run(_ask(asked, wish, prompts, folder, report))
     typer.echo(f"{progress.answered:,} answers came, {len(progress.failures):,} failed.", err=True)

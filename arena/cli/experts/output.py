@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from arena.cli.terminal import print_table, text_table
 from arena.cli.writing import write_text
 from arena.store import JudgementRow
+from arena.writing import format_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
-
-    from rich.console import Console
-    from rich.table import Table
 
     from arena.rules.experts import Expert
     from arena.store import Assignment, Share
@@ -51,7 +47,7 @@ def print_experts(experts: Sequence[Expert], shares: Sequence[Share], *, as_json
             for cells in _progress(row["assignments"])
         ]
         head = ("Name", "Link", "Until", "Assignment", "Done", "Not judged", "Time")
-        console().print(text_table(head, lines))
+        print_table(text_table(head, lines))
 
 
 def print_assignments(
@@ -75,7 +71,7 @@ def print_assignments(
         typer.echo("There is no assignment yet. Begin with: arena experts sample")
     else:
         head = ("Name", "Drawn", "Battles", "Experts on each", "Seed", "Strata", "Arms", "Done")
-        console().print(text_table(head, [_assignment_cells(one, shares) for one in found]))
+        print_table(text_table(head, [_assignment_cells(one, shares) for one in found]))
 
 
 def write_rows(rows: Sequence[JudgementRow], form: Format, output: Path | None) -> None:
@@ -85,24 +81,6 @@ def write_rows(rows: Sequence[JudgementRow], form: Format, output: Path | None) 
         Refusal: the file cannot be written.
     """
     write_text(_render(rows, form), output, told=f"{len(rows):,} rows to ")
-
-
-def text_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """A table of plain text: a name may hold square brackets."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*head)
-    for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
-    return table
-
-
-def console() -> Console:
-    """Where tables go; a pipe has no width of its own, and 80 columns would fold names."""
-    from rich.console import Console
-
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else 160)
 
 
 def _status(expert: Expert, now: datetime) -> str:
@@ -159,8 +137,4 @@ def _render(rows: Sequence[JudgementRow], form: Format) -> str:
     if form == "jsonl":
         lines = (json.dumps(row._asdict(), ensure_ascii=False) for row in rows)
         return "".join(f"{line}\n" for line in lines)
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(JudgementRow._fields)
-    writer.writerows(rows)
-    return text.getvalue()
+    return format_csv(JudgementRow._fields, (row._asdict() for row in rows))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from arena import __version__
-from arena.cli.experts.output import console, text_table
 from arena.cli.refusals import Refusal
+from arena.cli.terminal import print_table, text_table
 from arena.rules.experts import Arm
 from arena.rules.sampling import (
     EXPECTED_AGREEMENT,
@@ -190,7 +190,7 @@ def confirm(planned: Planned, *, yes: bool) -> None:
         for one in planned.expected
     ]
     head = ("Agreement of", "Comparisons", f"{LEVEL:.0%} interval to expect")
-    console().print(text_table(head, rows))
+    print_table(text_table(head, rows))
     typer.echo(
         f"Expected at an agreement of {EXPECTED_AGREEMENT:.0%}, ties included; without ties fewer "
         "comparisons are left, and the interval is wider."

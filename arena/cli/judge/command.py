@@ -113,8 +113,9 @@ def list_judges(
     *, config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
     """List the judges on record."""
-    from arena.cli.judge.output import describe, draw_judges, print_table
+    from arena.cli.judge.output import describe, draw_judges
     from arena.cli.refusals import refusing
+    from arena.cli.terminal import print_table
     from arena.judging.summaries import summarise
 
     with refusing(), opened_arena(config, data_dir) as (_, store):

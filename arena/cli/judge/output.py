@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from arena.cli.terminal import print_table, text_table
 from arena.judging.summaries import summarise
 from arena.leaderboards.judges import rank_verdicts
 from arena.rules.judgements import Reading
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ranking import Leaderboard
     from serving.specs import ModelSpec
 
-__all__ = ["describe", "draw_judges", "explain_estimate", "print_judge", "print_table"]
+__all__ = ["describe", "draw_judges", "explain_estimate", "print_judge"]
 
 _SECONDS_A_MINUTE, _SECONDS_AN_HOUR = 60, 3600
 _WORDS_QUOTED = 100
@@ -91,16 +91,11 @@ def describe(known: KnownJudge, summary: Summary) -> dict[str, Any]:
 
 def draw_judges(found: Sequence[tuple[KnownJudge, Summary]]) -> Table:
     """A line a judge."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("Judge", "Model", "Mode")
-    for title in ("Turns judged", "Consistent", "First-biased", "Failed", "Cost"):
-        table.add_column(title, justify="right")
-    for known, summary in found:
-        table.add_row(
-            Text(known.name),
-            Text(known.judge.model),
+    counted = ("Turns judged", "Consistent", "First-biased", "Failed", "Cost")
+    lines = (
+        (
+            known.name,
+            known.judge.model,
             known.judge.mode,
             f"{summary.judged:,}",
             _percent(summary.share(Consistency.CONSISTENT)),
@@ -108,7 +103,9 @@ def draw_judges(found: Sequence[tuple[KnownJudge, Summary]]) -> Table:
             f"{summary.failed:,}",
             _cost(summary),
         )
-    return table
+        for known, summary in found
+    )
+    return text_table(["Judge", "Model", "Mode", *counted], lines, right=counted)
 
 
 def print_judge(store: Store, known: KnownJudge, *, as_json: bool) -> None:
@@ -176,24 +173,20 @@ def _draw_summary(known: KnownJudge, summary: Summary) -> Table:
 
 
 def _draw_board(board: Leaderboard) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     level = board.method.get("level", 0.95)
-    table = Table(
-        "Rank", "Model", title="Its own board (no vote of a person)", title_justify="left"
-    )
-    for name in ("Score", f"{level:.0%} interval", "Verdicts"):
-        table.add_column(name, justify="right")
-    for entry in board.entries:
-        table.add_row(
-            str(entry.rank),
-            Text(entry.model),
+    figures = ("Score", f"{level:.0%} interval", "Verdicts")
+    lines = (
+        (
+            entry.rank,
+            entry.model,
             f"{entry.score:.0f}",
             f"{entry.lower:.0f} to {entry.upper:.0f}",
             f"{entry.votes:,}",
         )
-    return table
+        for entry in board.entries
+    )
+    title = "Its own board (no vote of a person)"
+    return text_table(["Rank", "Model", *figures], lines, title=title, right=figures)
 
 
 def _percent(share: float | None) -> str:
@@ -205,11 +198,3 @@ def _cost(summary: Summary) -> str:
         return "not known" if summary.answered else ""
     unknown = f" + {summary.cost_unknown:,} not known" if summary.cost_unknown else ""
     return f"${summary.cost:,.4f}{unknown}"
-
-
-def print_table(table: Table) -> None:
-    """Prints a table as wide as it needs where nothing says how wide the output is."""
-    from rich.console import Console
-
-    width = None if sys.stdout.isatty() else 160
-    Console(file=sys.stdout, width=width).print(table)

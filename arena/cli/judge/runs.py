@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from arena.cli.counting import showing_count
 from arena.cli.judge.output import explain_estimate, print_judge
 from arena.cli.models import choose_models
 from arena.cli.refusals import Refusal
+from arena.cli.terminal import Bar, show_progress
 from arena.judging.launching import JudgeWorker, WorkerFailed
 from arena.judging.orders import RunOrder, describe_judge, estimate
 from arena.rules.judgements import JudgeMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from arena.judging.orders import Estimate
     from arena.settings import Settings
@@ -163,14 +163,16 @@ class _Progress:
     """What is known of a run while it goes on.
 
     Attributes:
-        show: told how many questions have ended, and what is being done now.
+        bar: shows how many questions have ended, and what is being done now.
+        total: how many are to be asked.
         ended: how many questions.
         last_failure: what the latest failure said.
         stopped_by: why not all was asked, once that is known.
         interrupted: whether Ctrl-C was pressed.
     """
 
-    show: Callable[[int, str], None]
+    bar: Bar
+    total: int
     ended: int = 0
     last_failure: str = ""
     stopped_by: str | None = None
@@ -186,13 +188,13 @@ class _Progress:
             self.ended += 1
             self.last_failure = event["message"] or self.last_failure
         doing = "Storing what is under way" if self.interrupted else "Asking"
-        self.show(self.ended, doing)
+        self.bar.fill(self.ended, self.total, doing)
 
 
 def _work(order: RunOrder, expected: Estimate) -> int:
     """Lets a worker carry out the order; returns the exit status."""
-    with showing_count("Starting the model", total=expected.to_ask) as show:
-        progress = _Progress(show=show)
+    with show_progress("Starting the model", total=expected.to_ask) as bar:
+        progress = _Progress(bar=bar, total=expected.to_ask)
         try:
             with JudgeWorker(order) as worker, _stopping_on_interrupt(worker, progress):
                 for event in worker.events():

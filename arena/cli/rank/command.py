@@ -167,10 +167,10 @@ def rank(
         read_time,
     )
     from arena.cli.rank.output import SUFFIXES, find_doubts, render
-    from arena.cli.rank.progress import showing_progress
     from arena.cli.rank.votes import Request
     from arena.cli.refusals import refusing
-    from arena.cli.writing import choose_format, find_width, write_text
+    from arena.cli.terminal import find_width, show_progress
+    from arena.cli.writing import choose_format, write_text
 
     with refusing():
         request = Request(
@@ -199,11 +199,11 @@ def rank(
         }
         chosen = choose_format(form, output, SUFFIXES, usual="table")
         check_folder(output)
-        with showing_progress() as shown:
-            shown.say("Reading the votes")
+        with show_progress() as bar:
+            bar.say("Reading the votes")
             source = _read(file, config=config, database=database, request=request)
-            shown.say(f"Ranking {source.models} models")
-            options["progress"] = shown.fill
+            bar.say(f"Ranking {source.models} models")
+            options["progress"] = bar.fill
             ranking = _compute(source, request=request, min_votes=min_votes, options=options)
         _tell_what_is_missing(ranking)
         if chosen == "csv":  # the other formats have room for it

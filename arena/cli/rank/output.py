@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import asdict, dataclass, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import arena
+from arena.cli.terminal import render_text, text_table
+from arena.writing import format_csv, format_markdown
 from ranking import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.table import Table
 
     from arena.cli.rank.votes import Source
     from ranking import Board, Leaderboard
@@ -66,13 +68,13 @@ class Ranking:
                 yield f"{part.group}: {part.label}", part.board
 
 
-def render(ranking: Ranking, form: Format, *, width: int) -> str:
+def render(ranking: Ranking, form: Format, *, width: int | None) -> str:
     """The whole output, ending in a newline.
 
     Args:
         ranking: what to write.
         form: how.
-        width: of a table, in characters.
+        width: characters a line of the terminal has, `None` in a file.
     """
     if form == "json":
         return json.dumps(_describe(ranking), ensure_ascii=False, indent=2) + "\n"
@@ -98,16 +100,14 @@ def _describe(ranking: Ranking) -> dict[str, Any]:
 
 def _render_csv(ranking: Ranking) -> str:
     """A line a model; parts are told apart by two columns in front."""
-    text = io.StringIO()
     front = ["group", "label"] if ranking.by else []
-    writer = csv.DictWriter(text, [*front, *(column.name for column in fields(Entry))])
-    writer.writeheader()
     boards = [("overall", "", ranking.board)]
     boards += [(p.group, p.label, p.board) for p in ranking.parts if p.board is not None]
+    lines: list[dict[str, Any]] = []
     for group, label, board in boards:
         places = {"group": group, "label": label} if front else {}
-        writer.writerows({**places, **asdict(entry)} for entry in board.entries)
-    return text.getvalue()
+        lines += [{**places, **asdict(entry)} for entry in board.entries]
+    return format_csv([*front, *(column.name for column in fields(Entry))], lines)
 
 
 def _cells(entry: Entry, board: Leaderboard) -> dict[str, str]:
@@ -197,32 +197,20 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}"
 
 
-def _render_table(ranking: Ranking, width: int) -> str:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    text = io.StringIO()
-    console = Console(file=text, width=width)
+def _render_table(ranking: Ranking, width: int | None) -> str:
+    parts: list[Table | str] = []
     for title, board in ranking.sections():
         titles, lines = _table(board)
-        # Text, not markup: a name may hold square brackets.
-        table = Table(title=Text(title) if ranking.parts else None)
-        for name in titles:
-            table.add_column(name, justify="left" if name in _LEFT_ALIGNED else "right")
-        for cells in lines:
-            table.add_row(*(Text(cell) for cell in cells))
-        console.print(table)
-        for line in (_caption(board), *_remarks(board)):
-            console.print(Text(line))
-    return text.getvalue()
+        right = [name for name in titles if name not in _LEFT_ALIGNED]
+        heading = title if ranking.parts else None
+        parts.append(text_table(titles, lines, title=heading, right=right))
+        parts += [_caption(board), *_remarks(board)]
+    return render_text(parts, width=width)
 
 
 def _render_markdown(title: str, board: Leaderboard) -> str:
     titles, lines = _table(board)
-    rules = [":--" if name in _LEFT_ALIGNED else "--:" for name in titles]
-    escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
-    rows = [f"| {' | '.join(cells)} |" for cells in (titles, rules, *escaped)]
+    rows = format_markdown(titles, lines, left=_LEFT_ALIGNED)
     remarks = [f"- {line}" for line in _remarks(board)]
     return "\n".join([f"## {title}", "", f"{_caption(board)}.", "", *rows, "", *remarks, ""])
 

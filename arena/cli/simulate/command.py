@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from ranking.pairing.study import Study
 
 __all__ = ["EXAMPLES", "simulate"]
 
@@ -153,6 +146,7 @@ def simulate(
     from arena.cli.refusals import Refusal, refusing
     from arena.cli.simulate.output import SUFFIXES, check_plot, write
     from arena.cli.simulate.study import Request, build_study
+    from arena.cli.terminal import show_progress
     from arena.cli.writing import choose_format
     from ranking import RankingError
     from ranking.pairing.study import compare_policies
@@ -186,28 +180,8 @@ def simulate(
             )
         )
         try:
-            with _showing_progress(study) as show:
-                results = compare_policies(study, processes=processes, progress=show)
+            with show_progress(f"Playing {study.arenas} arenas", total=0) as bar:
+                results = compare_policies(study, processes=processes, progress=bar.fill)
         except (RankingError, ValueError) as problem:
             raise Refusal(f"{problem}.") from None
         write(study, results, chosen, output, plot)
-
-
-@contextmanager
-def _showing_progress(study: Study) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal's stderr; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress as bars
-    from rich.console import Console
-
-    columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TimeRemainingColumn(),
-    )
-    with bars.Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task(f"Playing {study.arenas} arenas", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)

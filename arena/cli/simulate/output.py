@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +12,8 @@ import arena
 from arena.cli.preflight import explain
 from arena.cli.rank.options import check_folder
 from arena.cli.refusals import Refusal
-from arena.cli.writing import write_whole
+from arena.cli.terminal import find_width, render_text, text_table
+from arena.writing import draft_of, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,12 +77,8 @@ def write(
 def _draw(results: Sequence[PolicyResult], plot: Path) -> None:
     from ranking.plots import plot_pairing, save_picture
 
-    draft = plot.with_name(f".draft-{plot.name}")
-    try:
+    with draft_of(plot) as draft:
         save_picture(plot_pairing(results), draft)
-        draft.replace(plot)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _render_json(study: Study, results: Sequence[PolicyResult]) -> str:
@@ -112,23 +107,10 @@ def _render_json(study: Study, results: Sequence[PolicyResult]) -> str:
 
 
 def _render_table(study: Study, results: Sequence[PolicyResult], output: Path | None) -> str:
-    from io import StringIO
-
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     rows = [_cells(result, study) for result in results]
-    table = Table(box=box.SIMPLE_HEAD, caption=_caption(study), caption_justify="left")
-    for title in rows[0]:
-        table.add_column(title, justify="left" if title == "Policy" else "right")
-    for cells in rows:
-        table.add_row(*cells.values())
-    terminal = output is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else 160
-    text = StringIO()
-    Console(file=text, width=width).print(table)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+    titles = list(rows[0])
+    table = text_table(titles, [list(cells.values()) for cells in rows], right=titles[1:])
+    return render_text([table, _caption(study)], width=find_width(output))
 
 
 def _cells(result: PolicyResult, study: Study) -> dict[str, str]:

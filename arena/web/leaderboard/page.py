@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +25,7 @@ from arena.web.leaderboard.table import (
     render_table,
     say,
 )
+from arena.writing import format_csv
 
 if TYPE_CHECKING:
     from arena.leaderboards.boards import Boards
@@ -214,11 +213,7 @@ def write_csv(board: Board) -> str:
         )
     }  # fmt: skip
     lines = [{**asdict(entry), **origin} for entry in board.leaderboard.entries]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(lines[0]), lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue()
+    return format_csv(list(lines[0]), lines)
 
 
 def _download_headers(board: Board, kind: str) -> dict[str, str]:

@@ -38,7 +38,7 @@ def simulate_json(*arguments: str) -> dict[str, Any]:
 def test_the_table_has_a_line_a_policy_and_says_how_it_was_made() -> None:
     text = simulate(*QUICK, "--newcomer", "50", "--resolved", "0.3").stdout
     for policy in ("uniform", "closest", "variance", "information", "uncertainty"):
-        assert re.search(rf"^ *{policy} +\d+\.\d%", text, re.MULTILINE)
+        assert re.search(rf"^│ *{policy} +│ +\d+\.\d%", text, re.MULTILINE)
     words = " ".join(text.split())
     assert (
         "2 arenas; 4 models and 160 votes each; normal, SD 0.61; refitted every 10 votes" in words
