@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 
 from serving.protocol import ModelUnreachable
 
@@ -117,12 +117,12 @@ class ServerProcess:
     async def _wait_until_healthy(self, url: str, patience: float) -> None:
         deadline = time.monotonic() + patience
         pause = _SECONDS_BEFORE_A_LOOK
-        async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=5) as client:
             while time.monotonic() < deadline:
                 if self._process is None or self._process.poll() is not None:
                     raise ModelUnreachable(f"{self._title} ended while starting: {self._tail()}")
-                with contextlib.suppress(httpx.HTTPError):
-                    if (await client.get(url)).status_code == httpx.codes.OK:
+                with contextlib.suppress(httpx2.HTTPError):
+                    if (await client.get(url)).status_code == httpx2.codes.OK:
                         return
                 await asyncio.sleep(pause)
                 pause = min(1.1 * pause, _SECONDS_BETWEEN_LOOKS)

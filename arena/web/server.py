@@ -5,21 +5,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import os
 import signal
 import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, RedirectResponse
-
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported
-
-import gradio as gr
 
 from arena.agreement.desk import AgreementDesk
 from arena.agreement.keys import AnalystKeys
@@ -31,11 +25,11 @@ from arena.web.agreement.page import agreement_routes
 from arena.web.battle.page import BattlePage
 from arena.web.expert.gate import ExpertGate
 from arena.web.expert.page import ExpertPage
+from arena.web.gradio_seams import BODY_BYTES, mount
 from arena.web.identity import VoterTokens
 from arena.web.leaderboard.page import build_leaderboard_page, leaderboard_routes
 from arena.web.shell import PageShell
 from arena.web.texts import LANGUAGES, choose_language, load_texts
-from arena.web.theme import build_theme
 
 if TYPE_CHECKING:
     import socket
@@ -47,13 +41,6 @@ if TYPE_CHECKING:
     from arena.settings import Settings
     from serving.roster import Roster
 
-# The queue must hold every visitor who waits for a model; past it they are told so.
-_QUEUE_LENGTH = 5_000
-_WORKER_SLOTS = 4_000
-# Gradio looks for events to begin a thousand times a second, and for progress bars, of which
-# these pages have none, a hundred times: at rest that was 8 % of a core.
-_QUEUE_TICK = 0.02
-_PROGRESS_TICK = 60.0
 # Browsers keep connections open between a click and the next; under load Uvicorn's five
 # seconds close them in the middle of a visit.
 _KEEP_ALIVE_SECONDS = 75
@@ -81,7 +68,7 @@ def run(settings: Settings, *, roster: Roster, announce: Callable[[str], None]) 
 
 def build_app(arena: Arena) -> ASGIApp:
     """The pages in every language, the exports and the health check, as one application."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, max_body_size=BODY_BYTES)
     settings = arena.settings
     secret = read_signing_secret(settings)
     tokens = VoterTokens(secret)
@@ -131,9 +118,9 @@ def build_app(arena: Arena) -> ASGIApp:
             panel=panel, texts=texts, language=language, title=settings.arena.title
         ).blocks
         # The longer paths first: a mount takes everything below it.
-        _mount(app, board, path=f"/{language}/leaderboard")
-        _mount(app, experts, path=f"/{language}/expert")
-        _mount(app, battle, path=f"/{language}")
+        mount(app, board, path=f"/{language}/leaderboard")
+        mount(app, experts, path=f"/{language}/expert")
+        mount(app, battle, path=f"/{language}")
     gate = ExpertGate(
         app,
         panel=panel,
@@ -146,43 +133,6 @@ def build_app(arena: Arena) -> ASGIApp:
         tokens=tokens,
         secure_cookies=settings.server.secure_cookies,
     )
-
-
-def _mount(app: FastAPI, blocks: gr.Blocks, *, path: str) -> None:
-    # `launch` has a parameter for it, mounting has not; `queue` takes it over.
-    blocks.max_threads = _WORKER_SLOTS
-    blocks.queue(max_size=_QUEUE_LENGTH, default_concurrency_limit=100, api_open=False)
-    _pace(blocks)
-    gr.mount_gradio_app(
-        app,
-        blocks,
-        path=path,
-        footer_links=[],
-        run_history=False,
-        show_error=False,
-        ssr_mode=False,
-        mcp_server=False,
-        theme=build_theme(),
-    )
-    _spare_the_sessions(blocks)
-
-
-def _spare_the_sessions(blocks: gr.Blocks) -> None:
-    """Spares visitors' sessions a copy of every component's settings.
-
-    Gradio keeps one in each for its deep links, which these pages do not have: four
-    milliseconds of a visitor's first click. What it needs of a component that is written to
-    it makes then.
-    """
-    bare = SimpleNamespace(default_config=blocks.default_config, blocks={})
-    blocks.state_holder.blocks = cast("gr.Blocks", bare)  # what it makes sessions from
-
-
-def _pace(blocks: gr.Blocks) -> None:
-    """Lets an idle page rest."""
-    queue = vars(blocks)["_queue"]  # Gradio has no setting for either
-    queue.sleep_when_free = _QUEUE_TICK
-    queue.progress_update_sleep_when_free = _PROGRESS_TICK
 
 
 def _prompt_ideas() -> dict[str, list[str]]:

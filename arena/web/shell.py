@@ -10,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 
+from arena.web.gradio_seams import USED_ROUTES, undress
 from arena.web.identity import COOKIE, COOKIE_SECONDS
 from arena.web.layout import page_head, page_styles
 from arena.web.texts import LANGUAGES, load_texts
@@ -34,22 +35,9 @@ POLICY = (
     "form-action 'self'; "
     "frame-ancestors 'none'"
 )
-# Gradio's template advertises Gradio (and names its site) to link previews, and asks for a
-# manifest that only its own server has.
-_FOREIGN = re.compile(
-    rb'<meta\s+(?:property|name)="(?:og|twitter):[^>]*?/>\s*|<link rel="manifest"[^>]*>\s*',
-    re.DOTALL,
-)
-_BODY = re.compile(rb"<body[^>]*>")
 _LANGUAGE_PATH = re.compile(rf"^/({'|'.join(LANGUAGES)})(?:/|$)")
-# What the pages use of Gradio's sixty routes. The rest stays shut: uploads onto our disk,
-# calls past the queue, its login, monitoring and development pages.
-_USED = re.compile(
-    r"(?:leaderboard/|expert/|agreement/)?"
-    r"(?:$|config$|theme\.css$|(?:assets|static|svelte)/"
-    r"|gradio_api/(?:info$|startup-events$|queue/(?:join|data|status)$|run/predict$"
-    r"|cancel$|reset$|heartbeat/))"
-)
+# The pages below a language; what is no page's is not Gradio's either.
+_PAGES = re.compile(r"(?:leaderboard/|expert/|agreement/)?")
 
 
 class PageShell:
@@ -91,12 +79,12 @@ class PageShell:
         if match is None:
             return document
         code = load_texts(match.group(1))["language"]["html"]
-        head, end, body = document.partition(b"</head>")
-        if not end:
+        parts = undress(document)
+        if parts is None:
             return document
-        head = _FOREIGN.sub(b"", head).replace(b'lang="en"', f'lang="{code}"'.encode(), 1)
-        body = _BODY.sub(lambda tag: tag.group() + self._styles, body, count=1)
-        return head + self._heads[match.group(1)] + end + body
+        head, between, body = parts
+        head = head.replace(b'lang="en"', f'lang="{code}"'.encode(), 1)
+        return head + self._heads[match.group(1)] + between + self._styles + body
 
     def cookie(self, scope: Scope) -> str | None:
         """A `Set-Cookie` value for a browser that has no valid voter token yet."""
@@ -149,7 +137,10 @@ class _Page:
 def _is_used(path: str) -> bool:
     """Whether a path is one that the pages need; what is no page's is not Gradio's either."""
     page = _LANGUAGE_PATH.match(path)
-    return page is None or _USED.match(path, page.end()) is not None
+    if page is None:
+        return True
+    inside = _PAGES.match(path, page.end())
+    return inside is not None and USED_ROUTES.match(path, inside.end()) is not None
 
 
 def _secure(headers: MutableHeaders) -> None:

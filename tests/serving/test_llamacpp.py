@@ -10,7 +10,7 @@ import time
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 import pytest
 from misbehaving_provider import collect, complete
 
@@ -48,7 +48,7 @@ async def model_over(
 
 
 async def get(server: LlamaCppServer, path: str) -> str:
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False) as client:
         return (await client.get(f"{server.root_url}{path}")).text
 
 
@@ -175,7 +175,7 @@ async def test_the_event_loop_runs_on_while_a_model_loads(model_file: Path) -> N
     await server.aclose()
     # In this process, the load holds everything up for 0.7 s on two idle cores.
     assert max(gaps) < 0.4
-    with pytest.raises(httpx.ConnectError):
+    with pytest.raises(httpx2.ConnectError):
         await get(server, "/health")
 
 

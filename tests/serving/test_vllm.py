@@ -18,7 +18,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 import pytest
 
 from serving import (
@@ -131,7 +131,7 @@ def wait_until(condition: Callable[[], bool], *, seconds: float) -> bool:
 
 def count(server: VllmServer, metric: str, **labels: str) -> float:
     """One of vLLM's own counters."""
-    for line in httpx.get(f"{server.root_url}/metrics", trust_env=False).text.splitlines():
+    for line in httpx2.get(f"{server.root_url}/metrics", trust_env=False).text.splitlines():
         found = re.fullmatch(rf"vllm:{metric}\{{(.*)\}} (\S+)", line)
         if found and all(f'{name}="{value}"' in found[1] for name, value in labels.items()):
             return float(found[2])

@@ -15,7 +15,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -412,7 +412,7 @@ def test_up_says_where_it_is_opens_it_and_leaves_quietly(config: Path, tmp_path:
             line = server.stdout.readline()
             found = re.search(r"http://127\.0\.0\.1:\d+/", line)
             assert found, line + errors.read_text()
-            assert httpx.get(found[0] + "healthz").json()["status"] == "ok"
+            assert httpx2.get(found[0] + "healthz").json()["status"] == "ok"
         finally:
             server.send_signal(signal.SIGINT)
             rest = server.communicate(timeout=30)[0]

@@ -8,7 +8,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-import httpx
+import httpx2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,8 +76,8 @@ class PageClient:
 
     def __init__(self, address: str, *, language: str = "en", seconds: float = 60.0) -> None:
         # A connection a request: an idle one may be closed while a request is on its way.
-        limits = httpx.Limits(max_keepalive_connections=0)
-        self.http = httpx.Client(base_url=address, timeout=seconds, limits=limits, trust_env=False)
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        self.http = httpx2.Client(base_url=address, timeout=seconds, limits=limits, trust_env=False)
         self._root = f"/{language}"
         self._session = secrets.token_hex(8)
         self._events: dict[str, tuple[int, int]] = {}

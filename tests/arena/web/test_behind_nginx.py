@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 import pytest
 from serving_arena import recorded_model, running_arena
 
@@ -67,11 +67,11 @@ class Nginx:
     plain_port: int
     folder: Path
 
-    def visitor(self) -> httpx.Client:
+    def visitor(self) -> httpx2.Client:
         """A browser with cookies of its own."""
         trust = ssl.create_default_context(cafile=str(self.folder / "cert.pem"))
         address = f"https://127.0.0.1:{self.port}"
-        return httpx.Client(base_url=address, verify=trust, trust_env=False, timeout=60)
+        return httpx2.Client(base_url=address, verify=trust, trust_env=False, timeout=60)
 
 
 def documented() -> tuple[str, str]:
@@ -139,7 +139,7 @@ def wait_until_open(nginx: Nginx, process: subprocess.Popen[bytes]) -> None:
             with nginx.visitor() as visitor:
                 assert visitor.get("/healthz").json()["status"] == "ok"
                 return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             if process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail((nginx.folder / "error.log").read_text(), pytrace=False)
             time.sleep(0.1)
@@ -163,7 +163,7 @@ class Page:
         edition: of its answers.
     """
 
-    def __init__(self, visitor: httpx.Client, *, session: str) -> None:
+    def __init__(self, visitor: httpx2.Client, *, session: str) -> None:
         self._visitor = visitor
         self._session = session
         self.opened = visitor.get("/en/")
@@ -249,7 +249,7 @@ def test_the_cookie_is_secure_behind_nginx_and_not_without(
 ) -> None:
     with nginx.visitor() as visitor:
         behind = visitor.get("/en/").headers["set-cookie"]
-    with httpx.Client(base_url=arena.address, trust_env=False) as visitor:
+    with httpx2.Client(base_url=arena.address, trust_env=False) as visitor:
         direct = visitor.get("/en/").headers["set-cookie"]
     flags = {part.strip() for part in behind.split(";")}
     assert {"Secure", "HttpOnly", "SameSite=Lax"} <= flags
@@ -266,7 +266,7 @@ def test_the_page_knows_its_own_address(nginx: Nginx) -> None:
 
 def test_plain_http_is_sent_to_https(nginx: Nginx) -> None:
     address = f"http://127.0.0.1:{nginx.plain_port}/en/leaderboard/?x=1"
-    answer = httpx.get(address, trust_env=False)
+    answer = httpx2.get(address, trust_env=False)
     assert answer.status_code == 301
     assert answer.headers["location"] == "https://127.0.0.1/en/leaderboard/?x=1"
 

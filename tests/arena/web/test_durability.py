@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 import pytest
 from page_client import PageClient
 from serving_arena import recorded_model, serve
@@ -71,7 +71,7 @@ def vote_until_the_server_dies(client: PageClient, ledger: Ledger, chance: rando
                 ledger.acknowledged.add(heard.battle_id)
             if chance.random() < 0.3:  # a second click, on another button
                 client.press(chance.choice(sorted(BUTTONS)))
-    except httpx.TransportError:
+    except httpx2.TransportError:
         return
 
 
@@ -102,8 +102,8 @@ def serving(described: Path, port: int) -> Iterator[ForkServerProcess]:
 
 def is_up(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/healthz", trust_env=False).status_code == 200
-    except httpx.TransportError:
+        return httpx2.get(f"http://127.0.0.1:{port}/healthz", trust_env=False).status_code == 200
+    except httpx2.TransportError:
         return False
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 import pytest
 from answers_on_record import HOSTILE, MARKDOWN
 from byte_recorder import find_words, recording
@@ -98,7 +98,7 @@ def link(arena: RunningArena, expert: Expert, *, language: str = "en") -> str:
 
 def test_a_link_becomes_a_cookie_and_leaves_the_address(panel_arena: RunningArena) -> None:
     (ada,) = give(panel_arena, "Ada at the door")
-    answer = httpx.get(link(panel_arena, ada))
+    answer = httpx2.get(link(panel_arena, ada))
     assert (answer.status_code, answer.headers["location"]) == (303, "/en/expert/")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["referrer-policy"] == "same-origin"
@@ -109,7 +109,7 @@ def test_a_link_becomes_a_cookie_and_leaves_the_address(panel_arena: RunningAren
     assert 29 * 86_400 < int(morsel["max-age"]) <= 30 * 86_400
     cookies = {COOKIE: morsel.value}
     for path in ("/en/expert/", "/zh/expert/"):
-        page = httpx.get(panel_arena.address + path, cookies=cookies)
+        page = httpx2.get(panel_arena.address + path, cookies=cookies)
         assert page.status_code == 200
         assert morsel.value not in page.text
 
@@ -126,14 +126,14 @@ def test_every_refusal_is_the_same_page(panel_arena: RunningArena) -> None:
     keys = [key_of(panel_arena, one) for one in (expired, revoked, replaced, stranger)]
     keys += [forged, keys[0][:-1], "", "x" * 5_000]
     address = f"{panel_arena.address}/en/expert/"
-    answers = [httpx.get(address, params={"key": key}) for key in keys]
-    answers += [httpx.get(address), httpx.get(address, cookies={COOKIE: keys[0]})]
+    answers = [httpx2.get(address, params={"key": key}) for key in keys]
+    answers += [httpx2.get(address), httpx2.get(address, cookies={COOKIE: keys[0]})]
     assert {answer.status_code for answer in answers} == {403}
     assert len({answer.content for answer in answers}) == 1
     assert {COOKIE in answer.headers.get("set-cookie", "") for answer in answers} == {False}
     assert load_texts("en")["expert"]["refused"] in answers[0].text
     assert "default-src 'self'" in answers[0].headers["content-security-policy"]
-    chinese = httpx.get(f"{panel_arena.address}/zh/expert/?key=no")
+    chinese = httpx2.get(f"{panel_arena.address}/zh/expert/?key=no")
     assert chinese.status_code == 403
     assert load_texts("zh")["expert"]["refused"] in chinese.text
     assert 'lang="zh-Hans"' in chinese.text
