@@ -8,17 +8,19 @@ token, each answer when it ends, the vote before the names. What lives in this p
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from arena.battle.answering import Answering
 from arena.battle.heartbeat import Upkeep
-from arena.battle.watching import Watching, live_view
+from arena.battle.watching import Watching
+from arena.rules.actions import Action, Terms
 from arena.rules.battles import (
     Battle,
+    BattleClosed,
     BattleStatus,
     InvalidPrompt,
-    ModelGone,
     Outcome,
     Response,
     Side,
@@ -86,7 +88,14 @@ class Conductor:
         self._limits = limits or BattleLimits()
         self.known_prompts = known_prompts
         self._recorded = frozenset(map(_single_spaced, known_prompts or ()))
-        self._watching = Watching(store, grace_seconds=self._limits.grace_seconds)
+        self._terms = Terms(
+            models=frozenset(models),
+            max_turns=self._limits.max_turns,
+            is_recorded=known_prompts is not None,
+        )
+        self._watching = Watching(
+            store, terms=self._terms, grace_seconds=self._limits.grace_seconds
+        )
         self._arriving: set[asyncio.Task[BattleView]] = set()
         self._upkeep = Upkeep(store.workers, live=lambda: tuple(self._watching.live))
 
@@ -109,6 +118,24 @@ class Conductor:
         """How many battles are being answered in this process now."""
         return len(self._watching.live)
 
+    async def send(self, prompt: str, voter_id: str, *, battle_id: str = "") -> BattleView:
+        """Goes on with the battle at hand, or begins one: the first, or the next after a vote.
+
+        Args:
+            prompt: as typed.
+            voter_id: who asks.
+            battle_id: the battle at hand, empty where there is none.
+
+        Raises:
+            BattleError: the battle or the prompt does not allow it.
+            ArenaFull: too many battles are being answered.
+            TooFewModels: fewer than two models can answer now.
+        """
+        if battle_id:
+            with suppress(BattleClosed):
+                return await self.follow_up(battle_id, prompt, voter_id)
+        return await self.start(prompt, voter_id)
+
     async def start(self, prompt: str, voter_id: str) -> BattleView:
         """Draws a pair for a new battle and asks both models.
 
@@ -117,7 +144,7 @@ class Conductor:
             ArenaFull: too many battles are being answered.
             TooFewModels: fewer than two models can answer now.
         """
-        text = self._clean(prompt, turn=0)
+        text = self._clean(prompt)
         pairing = self._matchmaker.draw()
         return await self._record_and_ask(
             lambda: self._store.battles.start(
@@ -132,12 +159,14 @@ class Conductor:
             BattleError: the battle or the prompt does not allow it.
             ArenaFull: too many battles are being answered.
         """
-        battle = await self._battle(battle_id, voter_id)
-        text = self._clean(prompt, turn=len(battle.prompts))
-        self._check_served(battle)
+        text = self._clean(prompt)
         return await self._record_and_ask(
             lambda: self._store.battles.add_turn(
-                battle_id, voter_id=voter_id, prompt=text, worker_id=self._upkeep.worker_id
+                battle_id,
+                voter_id=voter_id,
+                prompt=text,
+                worker_id=self._upkeep.worker_id,
+                terms=self._terms,
             )
         )
 
@@ -148,7 +177,7 @@ class Conductor:
             BattleError: the battle does not allow it.
             ArenaFull: too many battles are being answered.
         """
-        return await self._reopen(battle_id, voter_id, only_unfinished=False)
+        return await self._reopen(battle_id, voter_id, Action.REGENERATE)
 
     async def retry(self, battle_id: str, voter_id: str) -> BattleView:
         """Asks the sides that did not finish once more.
@@ -157,7 +186,7 @@ class Conductor:
             BattleError: the battle does not allow it.
             ArenaFull: too many battles are being answered.
         """
-        return await self._reopen(battle_id, voter_id, only_unfinished=True)
+        return await self._reopen(battle_id, voter_id, Action.RETRY)
 
     async def view(self, battle_id: str, voter_id: str) -> BattleView:
         """The battle as its voter may see it now.
@@ -219,34 +248,25 @@ class Conductor:
         """How often a voter pressed each button."""
         return await asyncio.to_thread(self._store.battles.votes_of, voter_id)
 
-    def _clean(self, prompt: str, *, turn: int) -> str:
-        text = clean_prompt(
-            prompt,
-            turn=turn,
-            max_characters=self._limits.max_prompt_characters,
-            max_turns=self._limits.max_turns,
-        )
-        if self.known_prompts is not None:
-            if turn:
-                raise InvalidPrompt("no_follow_up", value=turn + 1, limit=1)
-            if _single_spaced(text) not in self._recorded:
-                raise InvalidPrompt("not_recorded", value=len(text), limit=len(self._recorded))
+    def _clean(self, prompt: str) -> str:
+        text = clean_prompt(prompt, max_characters=self._limits.max_prompt_characters)
+        if self.known_prompts is not None and _single_spaced(text) not in self._recorded:
+            raise InvalidPrompt("not_recorded", value=len(text), limit=len(self._recorded))
         return text
-
-    def _check_served(self, battle: Battle) -> None:
-        if any(battle.pairing.model(side) not in self._models for side in Side):
-            raise ModelGone(battle.id)
 
     async def _battle(self, battle_id: str, voter_id: str) -> Battle:
         return await asyncio.to_thread(self._store.battles.get, battle_id, voter_id=voter_id)
 
-    async def _reopen(self, battle_id: str, voter_id: str, *, only_unfinished: bool) -> BattleView:
-        self._check_served(await self._battle(battle_id, voter_id))
+    async def _reopen(self, battle_id: str, voter_id: str, action: Action) -> BattleView:
         return await self._record_and_ask(
             lambda: self._store.battles.reopen(
-                battle_id, voter_id=voter_id, worker_id=self._upkeep.worker_id
+                battle_id,
+                action,
+                voter_id=voter_id,
+                worker_id=self._upkeep.worker_id,
+                terms=self._terms,
             ),
-            only_unfinished=only_unfinished,
+            only_unfinished=action is Action.RETRY,
         )
 
     async def _record_and_ask(
@@ -281,7 +301,7 @@ class Conductor:
         )
         self._watching.live[battle.id] = live
         self._watching.stop_if_left(live)  # the page may be gone before it begins to watch
-        return live_view(live)
+        return self._watching.live_view(live)
 
     async def _commit(
         self, battle_id: str, response: Response, status: BattleStatus | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from arena.rules.actions import Action  # noqa: TC001  dataclass fields are inspected at run time
 from arena.rules.battles import Battle, BattleStatus, Outcome, Response, ResponseStatus, Side
 
 
@@ -71,6 +72,8 @@ class BattleView:
         prompts: one a turn.
         status: where it stands.
         edition: which answers these are; a vote names it, see `Battle.edition`.
+        open: what the voter may do now.
+        coming: what they may do once both answers are complete.
         a: the left side.
         b: the right side.
         outcome: what the voter said, `None` before the vote.
@@ -80,6 +83,8 @@ class BattleView:
     prompts: tuple[str, ...]
     status: BattleStatus
     edition: int
+    open: frozenset[Action]
+    coming: frozenset[Action] = frozenset()
     a: SideView
     b: SideView
     outcome: Outcome | None = None
@@ -87,16 +92,6 @@ class BattleView:
     def side(self, side: Side) -> SideView:
         """The view of one side."""
         return self.a if side is Side.A else self.b
-
-    @property
-    def can_vote(self) -> bool:
-        """Whether the four buttons are open."""
-        return self.status is BattleStatus.READY
-
-    @property
-    def can_retry(self) -> bool:
-        """Whether a side may be asked again because it did not finish."""
-        return self.status in (BattleStatus.FAILED, BattleStatus.ABANDONED)
 
 
 _STATES = {

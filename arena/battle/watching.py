@@ -8,12 +8,14 @@ from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
 
 from arena.battle.views import BattleView, recorded_side, reveal_of
+from arena.rules.actions import coming_actions, open_actions
 from arena.rules.battles import Battle, BattleStatus, Side
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
     from arena.battle.answering import Answering
+    from arena.rules.actions import Terms
     from arena.store import Store
 
 # Measured with Gradio 6.31: an update of both panels costs the server one to two
@@ -29,14 +31,16 @@ class Watching:
 
     Args:
         store: the record.
+        terms: of the arena.
         grace_seconds: how long models go on after the last page has left.
 
     Attributes:
         live: the battles being answered, by id.
     """
 
-    def __init__(self, store: Store, *, grace_seconds: float) -> None:
+    def __init__(self, store: Store, *, terms: Terms, grace_seconds: float) -> None:
         self._store = store
+        self._terms = terms
         self._grace_seconds = grace_seconds
         self.live: dict[str, Answering] = {}
         self._watches: Counter[str] = Counter()
@@ -50,7 +54,7 @@ class Watching:
     async def view(self, battle: Battle) -> BattleView:
         """A battle as its voter may see it now."""
         live = self.live.get(battle.id)
-        return await self.recorded_view(battle) if live is None else live_view(live)
+        return await self.recorded_view(battle) if live is None else self.live_view(live)
 
     async def watch(self, battle_id: str, voter_id: str) -> AsyncGenerator[BattleView]:
         """The battle whenever there is something new to show, until it has settled.
@@ -93,9 +97,26 @@ class Watching:
             prompts=battle.prompts,
             status=battle.status,
             edition=battle.edition,
+            open=open_actions(battle, self._terms),
+            coming=coming_actions(battle, self._terms),
             a=recorded_side(battle, Side.A, reveal=reveals.get(Side.A)),
             b=recorded_side(battle, Side.B, reveal=reveals.get(Side.B)),
             outcome=None if battle.vote is None else battle.vote.outcome,
+        )
+
+    def live_view(self, live: Answering) -> BattleView:
+        """A battle that is being answered, as far as it has come."""
+        battle = live.battle
+        a, b = (live.draft(side) or recorded_side(battle, side) for side in Side)
+        return BattleView(
+            battle_id=battle.id,
+            prompts=battle.prompts,
+            status=BattleStatus.ANSWERING,
+            edition=battle.edition,
+            open=open_actions(battle, self._terms),
+            coming=coming_actions(battle, self._terms),
+            a=a,
+            b=b,
         )
 
     def stop_if_left(self, live: Answering) -> None:
@@ -127,7 +148,7 @@ class Watching:
                         await live.rest(self._tick(live))
                         if live.version != seen and not live.done:
                             seen = live.version
-                            yield live_view(live)
+                            yield self.live_view(live)
             battle = None if live is None else live.outcome
             if battle is None:
                 battle = await asyncio.to_thread(
@@ -155,17 +176,3 @@ class Watching:
         if not live.has_text:
             return FIRST_TEXT_TICK
         return max(SHORTEST_TICK, len(self.live) / UPDATES_PER_SECOND)
-
-
-def live_view(live: Answering) -> BattleView:
-    """A battle that is being answered, as far as it has come."""
-    battle = live.battle
-    a, b = (live.draft(side) or recorded_side(battle, side) for side in Side)
-    return BattleView(
-        battle_id=battle.id,
-        prompts=battle.prompts,
-        status=BattleStatus.ANSWERING,
-        edition=battle.edition,
-        a=a,
-        b=b,
-    )

@@ -145,6 +145,8 @@ def _number(names: Iterable[str]) -> dict[str, int]:
 def _update(
     posterior: Posterior, index: Mapping[str, int], pairing: Pairing, outcome: Outcome
 ) -> Posterior:
+    if not {pairing.model_a, pairing.model_b} <= index.keys():
+        return posterior  # no longer served, and never voted on: the next count makes it a place
     return posterior.update(index[pairing.model_a], index[pairing.model_b], _SHARES[outcome])
 
 

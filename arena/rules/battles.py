@@ -90,7 +90,11 @@ class VoteStale(BattleError):
 
 
 class TurnUnanswered(BattleError):
-    """A follow-up to a turn that does not have two complete answers."""
+    """A follow-up to a turn that does not have two complete answers, or their regeneration."""
+
+
+class NothingToRetry(BattleError):
+    """A retry of a turn whose two answers are complete."""
 
 
 class BattleClosed(BattleError):
@@ -267,35 +271,6 @@ class Battle:
         """Which answers these are: grows with every answer that ends."""
         return len(self.responses)
 
-    def check_vote(self, voter_id: str, *, edition: int | None = None) -> None:
-        """Raises unless this voter may vote now; a vote already cast is not an error here.
-
-        Args:
-            voter_id: who votes.
-            edition: the answers that the voter has read, `None` for whichever there are.
-        """
-        self.check_owner(voter_id)
-        if self.vote is not None:
-            return
-        if self.status is not BattleStatus.READY or self.unfinished_sides():
-            raise VoteNotOpen(self.id)
-        if edition not in (None, self.edition):
-            raise VoteStale(self.id)
-
-    def check_follow_up(self, voter_id: str) -> None:
-        """Raises unless this voter may send another prompt now."""
-        self.check_open(voter_id)
-        if self.unfinished_sides():  # a conversation with a gap cannot be judged
-            raise TurnUnanswered(self.id)
-
-    def check_open(self, voter_id: str) -> None:
-        """Raises unless this voter may go on with the conversation now."""
-        self.check_owner(voter_id)
-        if self.vote is not None:
-            raise BattleClosed(self.id)
-        if self.status is BattleStatus.ANSWERING:
-            raise BattleBusy(self.id)
-
 
 def names_itself(battle: Battle) -> bool:
     """Whether an answer told the voter which model wrote it.
@@ -340,20 +315,16 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("", text)
 
 
-def clean_prompt(prompt: str, *, turn: int, max_characters: int, max_turns: int) -> str:
+def clean_prompt(prompt: str, *, max_characters: int) -> str:
     """A prompt as it is stored and sent, without what cannot be and with its ends stripped.
 
     Args:
         prompt: as typed.
-        turn: index of the turn it would be.
         max_characters: longest prompt allowed.
-        max_turns: most turns allowed in a battle.
 
     Raises:
-        InvalidPrompt: nothing is left, it is too long, or the battle has turns enough.
+        InvalidPrompt: nothing is left, or it is too long.
     """
-    if turn >= max_turns:
-        raise InvalidPrompt("too_many_turns", value=turn + 1, limit=max_turns)
     if len(prompt) > max_characters:
         raise InvalidPrompt("too_long", value=len(prompt), limit=max_characters)
     text = storable(prompt).strip()

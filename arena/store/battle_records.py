@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from arena.rules.actions import Action, Terms, check_action, check_vote
 from arena.rules.battles import (
     Battle,
     BattleStatus,
@@ -121,29 +122,37 @@ class BattleRecords:
             _add_turn(connection, battle.id, 0, prompt, now)
         return battle
 
-    def add_turn(self, battle_id: str, *, voter_id: str, prompt: str, worker_id: str) -> Battle:
+    def add_turn(
+        self, battle_id: str, *, voter_id: str, prompt: str, worker_id: str, terms: Terms
+    ) -> Battle:
         """Records a follow-up prompt; the battle is then being answered.
 
         Raises:
-            BattleError: it is somebody else's, closed, or still being answered.
+            BattleError: it is somebody else's, or no follow-up is open.
         """
         with begin_write(self._engine) as connection:
             battle = load_battle(connection, battle_id, lock=True)
-            battle.check_follow_up(voter_id)
+            battle.check_owner(voter_id)
+            check_action(Action.FOLLOW_UP, battle, terms)
             _add_turn(connection, battle_id, len(battle.prompts), prompt, _now())
             _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
-            return load_battle(connection, battle_id)
+        prompts = (*battle.prompts, prompt)
+        return replace(battle, prompts=prompts, status=BattleStatus.ANSWERING)
 
-    def reopen(self, battle_id: str, *, voter_id: str, worker_id: str) -> Battle:
-        """Marks a battle as being answered again (retry, regeneration).
+    def reopen(
+        self, battle_id: str, action: Action, *, voter_id: str, worker_id: str, terms: Terms
+    ) -> Battle:
+        """Marks a battle as being answered again, for a retry or a regeneration.
 
         Raises:
-            BattleError: it is somebody else's, closed, or still being answered.
+            BattleError: it is somebody else's, or that is not open.
         """
         with begin_write(self._engine) as connection:
-            load_battle(connection, battle_id, lock=True).check_open(voter_id)
+            battle = load_battle(connection, battle_id, lock=True)
+            battle.check_owner(voter_id)
+            check_action(action, battle, terms)
             _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
-            return load_battle(connection, battle_id)
+        return replace(battle, status=BattleStatus.ANSWERING)
 
     def add_response(self, battle_id: str, response: Response) -> None:
         """Records an ended answer."""
@@ -222,8 +231,9 @@ class BattleRecords:
         try:
             with begin_write(self._engine) as connection:
                 battle = load_battle(connection, battle_id, lock=True)
-                battle.check_vote(voter_id, edition=edition)
+                battle.check_owner(voter_id)
                 if battle.vote is None:
+                    check_vote(battle, edition=edition)
                     _add_vote(connection, battle, outcome)
                 return load_battle(connection, battle_id)
         except IntegrityError:

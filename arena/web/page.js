@@ -38,9 +38,8 @@
     "click",
     (event) => {
       if (!(event.target instanceof Element) || !event.target.closest("#new-battle")) return;
-      const status = find(".battle-status");
-      const unvoted = status && ["answering", "ready", "failed"].includes(status.dataset.status);
-      if (unvoted && !window.confirm(status.dataset.confirm)) {
+      const question = find(".battle-status")?.dataset.confirm;
+      if (question && !window.confirm(question)) {
         event.preventDefault();
         event.stopImmediatePropagation();
       }
@@ -54,7 +53,7 @@
     const status = find(".battle-status");
     if (!status) return;
     const state = { ...status.dataset };
-    enable(state.status);
+    enable(state.open.split(" "));
     for (const side of "ab") note(side, state[`${side}State`], state[`${side}Note`]);
     const prompt = find("#prompt textarea");
     if (prompt && prompt.placeholder !== state.placeholder) prompt.placeholder = state.placeholder;
@@ -72,17 +71,18 @@
     shown = state;
   };
 
-  const enable = (status) => {
-    const open = {
-      ...Object.fromEntries(["1", "2", "3", "4"].map((key) => [`vote-${key}`, ["ready"]])),
-      send: ["idle", "ready", "failed", "abandoned", "voted"],
-      regenerate: ["ready"],
-      retry: ["failed", "abandoned"],
-      "new-battle": ["answering", "ready", "failed", "abandoned", "voted"],
-    };
-    for (const [id, when] of Object.entries(open)) {
+  // What each button does; whether that is open is for the server to say.
+  const DOES = {
+    ...Object.fromEntries(["1", "2", "3", "4"].map((key) => [`vote-${key}`, ["vote"]])),
+    send: ["start", "follow-up"],
+    regenerate: ["regenerate"],
+    retry: ["retry"],
+    "new-battle": ["leave"],
+  };
+  const enable = (open) => {
+    for (const [id, actions] of Object.entries(DOES)) {
       const button = document.getElementById(id);
-      const disabled = !when.includes(status);
+      const disabled = !actions.some((action) => open.includes(action));
       if (button && button.disabled !== disabled) button.disabled = disabled;
     }
   };
@@ -196,7 +196,7 @@
     new MutationObserver(refresh).observe(document.body, {
       childList: true,
       subtree: true,
-      attributeFilter: ["data-status", "data-battle", "data-turns", "data-a-state", "data-b-state"],
+      attributeFilter: ["data-status", "data-open", "data-battle", "data-turns", "data-a-state", "data-b-state"],
     });
     refresh();
   };

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from board_votes import register
 
+from arena.rules.actions import Terms
 from arena.rules.battles import (
     Battle,
     BattleStatus,
+    Outcome,
     Pairing,
     Response,
     ResponseStatus,
@@ -29,6 +32,7 @@ PAIRING = Pairing(
     probability=0.5,
     candidates=3,
 )
+TERMS = Terms(models=frozenset({PAIRING.model_a, PAIRING.model_b}), max_turns=10)
 
 
 def answer(
@@ -69,13 +73,18 @@ def battle_with(
 
 
 def start(
-    store: Store, *, worker_id: str | None = None, voter_id: str = VOTER, prompt: str = "Why?"
+    store: Store,
+    *,
+    worker_id: str | None = None,
+    voter_id: str = VOTER,
+    prompt: str = "Why?",
+    pairing: Pairing = PAIRING,
 ) -> Battle:
     """A battle between two registered models that is being answered."""
-    register(store, (PAIRING.model_a, PAIRING.model_b))
+    register(store, (pairing.model_a, pairing.model_b))
     return store.battles.start(
         voter_id=voter_id,
-        pairing=PAIRING,
+        pairing=pairing,
         prompt=prompt,
         worker_id=worker_id or store.workers.register(),
     )
@@ -95,3 +104,46 @@ def make_ready(store: Store, *, voter_id: str = VOTER) -> Battle:
     """A battle that can be voted on."""
     worker_id = store.workers.register()
     return finish(store, start(store, worker_id=worker_id, voter_id=voter_id), worker_id=worker_id)
+
+
+# Every place where a battle can be, and those where the arena itself sets the limits.
+STATES = (
+    "answering", "answering the last turn", "answering by a model that is gone", "ready",
+    "ready after the last turn", "ready by a model that is gone", "failed",
+    "failed by a model that is gone", "abandoned", "voted", "voted by a model that is gone",
+)  # fmt: skip
+LAST_TURNS = 2
+
+
+def make(store: Store, state: str, *, voter_id: str = VOTER, pairing: Pairing = PAIRING) -> str:
+    """A battle in one of `STATES`, answered by a worker that is alive; its id.
+
+    Args:
+        store: the record.
+        state: which. The last turn is the second: arenas that are to agree allow that many.
+        voter_id: whose battle it is.
+        pairing: of models that are served.
+    """
+    status = BattleStatus(state.split()[0])
+    if "gone" in state:
+        pairing = replace(pairing, model_b="Gone-1B")
+    worker_id = store.workers.register()
+    battle = start(store, worker_id=worker_id, voter_id=voter_id, pairing=pairing)
+    if "last turn" in state:
+        finish(store, battle, worker_id=worker_id)
+        battle = store.battles.add_turn(
+            battle.id,
+            voter_id=voter_id,
+            prompt="And?",
+            worker_id=worker_id,
+            terms=Terms(models=frozenset({pairing.model_a, pairing.model_b}), max_turns=LAST_TURNS),
+        )
+    ends = {BattleStatus.FAILED: "failed", BattleStatus.ABANDONED: "cancelled"}
+    turn = len(battle.prompts) - 1
+    second = ResponseStatus(ends.get(status, "complete"))
+    if status is not BattleStatus.ANSWERING:
+        answers = (answer(Side.A, turn=turn), answer(Side.B, turn=turn, status=second))
+        finish(store, battle, *answers, worker_id=worker_id)
+    if status is BattleStatus.VOTED:
+        store.battles.vote(battle.id, voter_id=voter_id, outcome=Outcome.TIE)
+    return battle.id

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from board_votes import register
 from sqlalchemy import insert
 
+from arena.rules.actions import Terms
 from arena.rules.battles import (
     BattleStatus,
     Outcome,
@@ -56,9 +57,12 @@ def answer_battle(
     battle = store.battles.start(
         voter_id=voter_id, pairing=pairing, prompt=prompts[0], worker_id=worker_id
     )
+    terms = Terms(models=frozenset(models), max_turns=len(prompts))
     for turn, prompt in enumerate(prompts):
         if turn:
-            store.battles.add_turn(battle.id, voter_id=voter_id, prompt=prompt, worker_id=worker_id)
+            store.battles.add_turn(
+                battle.id, voter_id=voter_id, prompt=prompt, worker_id=worker_id, terms=terms
+            )
         for side, text in zip(Side, texts, strict=True):
             response = Response(
                 turn=turn,

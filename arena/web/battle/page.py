@@ -24,6 +24,7 @@ from arena.rules.battles import (
     BattleStatus,
     InvalidPrompt,
     ModelGone,
+    NothingToRetry,
     Outcome,
     Side,
     TurnUnanswered,
@@ -55,6 +56,7 @@ _NOTICES: dict[type[Exception], str] = {
     BattleBusy: "busy",
     BattleClosed: "closed",
     ModelGone: "gone",
+    NothingToRetry: "complete",
     TooFewModels: "few",
     TurnUnanswered: "unanswered",
     UnknownBattle: "unknown",
@@ -194,11 +196,7 @@ class BattlePage:
 
     async def _ask(self, voter_id: str, prompt: str, battle_id: str) -> Views:
         """Starts a battle, or goes on with the one that is open."""
-        shown = await self._conductor.view(battle_id, voter_id) if battle_id else None
-        if shown is None or shown.status is BattleStatus.VOTED:
-            view = await self._conductor.start(prompt, voter_id)
-        else:
-            view = await self._conductor.follow_up(battle_id, prompt, voter_id)
+        view = await self._conductor.send(prompt, voter_id, battle_id=battle_id)
         return self._conductor.watch(view.battle_id, voter_id)
 
     async def _regenerate(self, voter_id: str, battle_id: str) -> Views:

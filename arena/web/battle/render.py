@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, TypedDict
 
 from arena.battle.views import SideState
+from arena.rules.actions import FIRST_ACTIONS, Action
 from arena.rules.battles import BattleStatus, Outcome, Side
 from arena.web.markup import shown
 
@@ -52,8 +53,9 @@ def battle_state(
 ) -> str:
     """Everything about a battle but the two conversations.
 
-    The status line carries what the page's script needs: the status, the battle's id for
-    the address and the next event, the number of turns, and the note under each panel.
+    The status line carries what the page's script and style obey: the status, what is open
+    now and what will be, the battle's id for the address and the next event, the number of
+    turns, the note under each panel, and the question before an unvoted battle is left.
 
     Args:
         texts: of the page's language.
@@ -66,10 +68,12 @@ def battle_state(
         "battle": "" if view is None else view.battle_id,
         "turns": "0" if view is None else str(len(view.prompts)),
         "edition": "" if view is None else str(view.edition),
+        "open": _words(FIRST_ACTIONS if view is None else view.open),
+        "coming": "" if view is None else _words(view.coming),
         "placeholder": _placeholder(texts, view),
-        "confirm": texts["battle"]["new_confirm"],
+        "confirm": texts["battle"]["new_confirm"] if _is_unvoted(view) else "",
     }
-    if view is not None and view.status is not BattleStatus.VOTED:
+    if view is not None and _is_unvoted(view):
         for side in Side:
             data[f"{side}-state"] = view.side(side).state.value
             data[f"{side}-note"] = _side_note(texts, view.side(side))
@@ -107,6 +111,15 @@ def reveal_cards(
 def _message(role: str, text: str) -> ChatMessage:
     content = [{"type": "text", "text": shown(text)}]
     return {"role": role, "content": content, "metadata": None, "options": None}
+
+
+def _is_unvoted(view: BattleView | None) -> bool:
+    return view is not None and view.status is not BattleStatus.VOTED
+
+
+def _words(actions: frozenset[Action]) -> str:
+    """In a fixed order, as an attribute that styles can ask for a word of."""
+    return " ".join(action for action in Action if action in actions)
 
 
 def _placeholder(texts: Texts, view: BattleView | None) -> str:

@@ -15,6 +15,7 @@ from staged_models import VOTER, StagedModel, Thought, conducting, until, watch
 
 from arena.battle.conductor import ArenaFull, Conductor
 from arena.battle.views import SideState
+from arena.rules.actions import Action
 from arena.rules.battles import (
     BattleBusy,
     BattleClosed,
@@ -95,14 +96,14 @@ async def test_each_answer_is_on_record_when_it_ends(record: Store) -> None:
         view = await conductor.view(battle_id, VOTER)
         assert (stored["text"], stored["status"]) == ("Amber says so.", ResponseStatus.COMPLETE)
         assert view.status is BattleStatus.ANSWERING
-        assert not view.can_vote
+        assert Action.VOTE not in view.open
         quick_side, slow_side = sides_of(view, "Amber", "Birch")
         assert (quick_side.state, slow_side.state) == (SideState.COMPLETE, SideState.WRITING)
         assert slow_side.answers == ("Birch says",)
         with pytest.raises(VoteNotOpen):
             await conductor.vote(battle_id, VOTER, Outcome.TIE)
         release.set()
-        assert (await watch(conductor, battle_id)).can_vote
+        assert Action.VOTE in (await watch(conductor, battle_id)).open
     assert len(rows(record, responses)) == 2
 
 
@@ -162,7 +163,7 @@ async def test_an_answer_that_cannot_be_stored_is_shown_as_failed(record: Store)
             await conductor.vote(view.battle_id, VOTER, Outcome.TIE)
         allow(record)
         await conductor.retry(view.battle_id, VOTER)
-        assert (await watch(conductor, view.battle_id)).can_vote
+        assert Action.VOTE in (await watch(conductor, view.battle_id)).open
 
 
 async def test_an_end_that_cannot_be_stored_does_not_keep_the_arena_from_closing(
@@ -273,7 +274,7 @@ async def test_leaving_stops_the_models_after_the_grace(record: Store) -> None:
         assert [model.stopped for model in models] == [1, 1]
         view = await conductor.view(battle_id, VOTER)
     assert view.status is BattleStatus.ABANDONED
-    assert view.can_retry
+    assert Action.RETRY in view.open
     assert [side.state for side in (view.a, view.b)] == [SideState.CANCELLED] * 2
     assert {row["text"] for row in rows(record, responses)} == {"Amber", "Birch"}
 
@@ -291,7 +292,7 @@ async def test_coming_back_within_the_grace_keeps_the_battle(record: Store) -> N
         await asyncio.sleep(0.6)  # past the grace of the first page
         assert conductor.live_battles == 1
         release.set()
-        assert (await back).can_vote
+        assert Action.VOTE in (await back).open
     assert [model.stopped for model in models] == [0, 0]
 
 
@@ -400,9 +401,9 @@ async def test_opening_abandons_what_a_dead_process_left(record: Store) -> None:
     record.workers.sign_off(gone)
     async with conducting(record, StagedModel("Amber"), StagedModel("Birch")) as conductor:
         assert (await conductor.view(left.id, VOTER)).status is BattleStatus.ABANDONED
-        assert (await conductor.view(kept.id, VOTER)).can_vote
+        assert Action.VOTE in (await conductor.view(kept.id, VOTER)).open
         await conductor.retry(left.id, VOTER)
-        assert (await watch(conductor, left.id)).can_vote
+        assert Action.VOTE in (await watch(conductor, left.id)).open
 
 
 # Failures, retries, regenerations
@@ -421,7 +422,7 @@ async def test_a_retry_asks_only_the_side_that_failed(record: Store) -> None:
         again = await conductor.retry(view.battle_id, VOTER)
         assert again.status is BattleStatus.ANSWERING
         ready = await watch(conductor, view.battle_id)
-    assert ready.can_vote
+    assert Action.VOTE in ready.open
     assert (len(good.asked), len(bad.asked)) == (1, 2)
     stored = {(row["text"], row["attempt"], row["status"]) for row in rows(record, responses)}
     assert stored == {
@@ -558,7 +559,7 @@ async def test_a_vote_and_another_tabs_step_exclude_each_other(record: Store, st
             )
             view = await watch(conductor, battle_id)
             if isinstance(vote, VoteNotOpen):
-                assert view.can_vote
+                assert Action.VOTE in view.open
                 assert not isinstance(going_on, BaseException)
             else:
                 assert isinstance(going_on, BattleClosed)
@@ -578,7 +579,7 @@ async def test_a_tab_goes_on_watching_what_another_tab_regenerates(record: Store
             seen = [view async for view in views]
     assert any(view.a.answers == ("Another",) for view in seen)
     assert seen[-1].a.answers == ("Another one.",)
-    assert seen[-1].can_vote
+    assert Action.VOTE in seen[-1].open
 
 
 async def test_double_clicks_get_the_same_reveal(record: Store) -> None:
@@ -624,7 +625,7 @@ async def test_a_battle_that_another_process_answers_can_be_watched(record: Stor
         await asyncio.sleep(0.2)
         assert not watching.done()
         finish(record, battle, worker_id=other)
-        assert (await watching).can_vote
+        assert Action.VOTE in (await watching).open
 
 
 # What is refused
@@ -657,7 +658,6 @@ async def test_a_battle_whose_model_is_gone_can_be_voted_on_but_not_continued(
         for refused in (
             conductor.follow_up(battle_id, "And?", VOTER),
             conductor.regenerate(battle_id, VOTER),
-            conductor.retry(battle_id, VOTER),
         ):
             with pytest.raises(ModelGone):
                 await refused
@@ -673,7 +673,7 @@ async def test_a_recorded_arena_takes_only_the_prompts_it_has(record: Store) -> 
         view = await watch(conductor, (await conductor.start(" Why is it? ", VOTER)).battle_id)
         with pytest.raises(InvalidPrompt, match="no_follow_up"):
             await conductor.follow_up(view.battle_id, "How?", VOTER)
-        assert (await conductor.view(view.battle_id, VOTER)).can_vote
+        assert Action.VOTE in (await conductor.view(view.battle_id, VOTER)).open
         with pytest.raises(InvalidPrompt) as refused:
             await conductor.start("Why not?", VOTER)
     assert (refused.value.reason, refused.value.limit) == ("not_recorded", 2)

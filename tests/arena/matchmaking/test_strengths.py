@@ -61,6 +61,17 @@ async def test_before_the_first_vote_all_are_alike(store: Store) -> None:
     assert (standing.votes, known.counts.sum()) == (0, 0)
 
 
+async def test_the_first_vote_on_a_model_that_was_withdrawn_is_taken(store: Store) -> None:
+    standing = make(store)
+    await standing.catch_up()
+    learn(standing, voted(store, "Amber", "Gone", Outcome.MODEL_A))
+    assert (standing.votes, strengths(standing)) == (1, [0, 0, 0, 0])
+    await standing.catch_up()
+    assert standing.votes_on(("Amber", "Gone")) == (1, 1)
+    learn(standing, voted(store, "Amber", "Gone", Outcome.MODEL_A))
+    assert standing.votes_on(("Amber", "Gone")) == (2, 2)
+
+
 async def test_a_restart_knows_what_the_last_process_knew(store: Store) -> None:
     cast_many(store, NAMES, 500)
     first = make(store)

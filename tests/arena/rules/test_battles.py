@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
-from battle_steps import PAIRING, VOTER, answer, battle_with
+from battle_steps import PAIRING, answer, battle_with
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.rules.battles import (
-    BattleBusy,
-    BattleClosed,
     BattleStatus,
     ExclusionReason,
     InvalidPrompt,
     Outcome,
     ResponseStatus,
     Side,
-    TurnUnanswered,
-    UnknownBattle,
-    Vote,
-    VoteNotOpen,
-    VoteStale,
     clean_prompt,
     exclusion_of,
     names_itself,
@@ -38,15 +30,8 @@ if TYPE_CHECKING:
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))
 
 
-def clean(prompt: str, *, turn: int = 0, max_characters: int = 50, max_turns: int = 3) -> str:
-    return clean_prompt(prompt, turn=turn, max_characters=max_characters, max_turns=max_turns)
-
-
-def voted(battle: Battle) -> Battle:
-    vote = Vote(
-        id=1, battle_id=battle.id, voter_id=VOTER, outcome=Outcome.TIE, created_at=battle.created_at
-    )
-    return replace(battle, vote=vote, status=BattleStatus.VOTED)
+def clean(prompt: str) -> str:
+    return clean_prompt(prompt, max_characters=50)
 
 
 def test_the_outcomes_have_their_public_names() -> None:
@@ -81,16 +66,6 @@ def test_a_prompt_is_cleaned_or_refused_with_the_reason(prompt: str) -> None:
         clean(prompt)
     assert refused.value.reason == ("too_long" if len(prompt) > 50 else "empty")
     assert refused.value.limit == 50
-
-
-@given(st.integers(0, 10))
-def test_a_battle_has_as_many_turns_as_allowed(turn: int) -> None:
-    if turn < 3:
-        assert clean("Why?", turn=turn) == "Why?"
-    else:
-        with pytest.raises(InvalidPrompt) as refused:
-            clean("Why?", turn=turn)
-        assert (refused.value.reason, refused.value.value) == ("too_many_turns", turn + 1)
 
 
 def test_a_prompt_of_exactly_the_limit_is_taken() -> None:
@@ -134,70 +109,6 @@ def test_a_retry_asks_the_sides_that_are_not_complete() -> None:
     assert battle_with(answer(Side.A), failed).unfinished_sides() == (Side.B,)
     repaired = answer(Side.B, attempt=1)
     assert battle_with(answer(Side.A), failed, repaired).unfinished_sides() == ()
-
-
-# Who may do what
-
-
-@pytest.mark.parametrize("status", [status for status in BattleStatus if status != "voted"])
-def test_the_vote_is_open_when_the_battle_is_ready(status: BattleStatus) -> None:
-    battle = battle_with(*map(answer, Side), status=status)
-    if status is BattleStatus.READY:
-        battle.check_vote(VOTER)
-    else:
-        with pytest.raises(VoteNotOpen):
-            battle.check_vote(VOTER)
-    with pytest.raises(UnknownBattle):
-        battle.check_vote("voter-2")
-
-
-@pytest.mark.parametrize(("a", "b"), [*product(ResponseStatus, repeat=2)])
-def test_no_vote_without_two_complete_answers_whatever_the_status_says(
-    a: ResponseStatus, b: ResponseStatus
-) -> None:
-    battle = battle_with(answer(Side.A, status=a), answer(Side.B, status=b))
-    if a is b is ResponseStatus.COMPLETE:
-        battle.check_vote(VOTER)
-    else:
-        with pytest.raises(VoteNotOpen):
-            battle.check_vote(VOTER)
-
-
-def test_a_vote_is_on_the_answers_that_were_read() -> None:
-    battle = battle_with(*map(answer, Side))
-    battle.check_vote(VOTER, edition=2)
-    for other in (0, 1, 3):
-        with pytest.raises(VoteStale):
-            battle.check_vote(VOTER, edition=other)
-    voted(battle).check_vote(VOTER, edition=0)
-
-
-@pytest.mark.parametrize("status", [ResponseStatus.FAILED, ResponseStatus.CANCELLED])
-def test_a_conversation_with_a_gap_does_not_go_on(status: ResponseStatus) -> None:
-    settled = settled_status((ResponseStatus.COMPLETE, status))
-    battle = battle_with(answer(Side.A), answer(Side.B, status=status), status=settled)
-    battle.check_open(VOTER)  # for a retry
-    with pytest.raises(TurnUnanswered):
-        battle.check_follow_up(VOTER)
-
-
-def test_a_vote_already_cast_is_not_refused_again() -> None:
-    voted(battle_with(*map(answer, Side))).check_vote(VOTER)
-
-
-@pytest.mark.parametrize("status", BattleStatus)
-def test_a_battle_goes_on_unless_it_is_busy_or_closed(status: BattleStatus) -> None:
-    battle = battle_with(*map(answer, Side), status=status)
-    if status is BattleStatus.VOTED:
-        with pytest.raises(BattleClosed):
-            voted(battle).check_open(VOTER)
-    elif status is BattleStatus.ANSWERING:
-        with pytest.raises(BattleBusy):
-            battle.check_open(VOTER)
-    else:
-        battle.check_open(VOTER)
-    with pytest.raises(UnknownBattle):
-        battle.check_open("voter-2")
 
 
 # Names

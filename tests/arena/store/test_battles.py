@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from battle_steps import PAIRING, VOTER, answer, finish, make_ready, start
+from battle_steps import PAIRING, TERMS, VOTER, answer, finish, make_ready, start
 from board_votes import register
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from arena.rules.actions import Action
 from arena.rules.battles import (
     BattleBusy,
     BattleClosed,
@@ -96,8 +97,8 @@ def test_somebody_elses_battle_is_as_unknown_as_none(store: Store, step: str) ->
     more: dict[str, dict[str, object]] = {
         "get": {},
         "vote": {"outcome": Outcome.TIE},
-        "reopen": {"worker_id": "w"},
-        "add_turn": {"prompt": "x", "worker_id": "w"},
+        "reopen": {"action": Action.RETRY, "worker_id": "w", "terms": TERMS},
+        "add_turn": {"prompt": "x", "worker_id": "w", "terms": TERMS},
     }
     for battle_id in (battle.id, "no-such-battle"):
         with pytest.raises(UnknownBattle, match=battle_id):
@@ -110,9 +111,13 @@ def test_nothing_is_accepted_while_answers_are_being_written(store: Store) -> No
     worker_id = store.workers.register()
     battle = start(store, worker_id=worker_id)
     with pytest.raises(BattleBusy):
-        store.battles.reopen(battle.id, voter_id=VOTER, worker_id=worker_id)
+        store.battles.reopen(
+            battle.id, Action.RETRY, voter_id=VOTER, worker_id=worker_id, terms=TERMS
+        )
     with pytest.raises(BattleBusy):
-        store.battles.add_turn(battle.id, voter_id=VOTER, prompt="And?", worker_id=worker_id)
+        store.battles.add_turn(
+            battle.id, voter_id=VOTER, prompt="And?", worker_id=worker_id, terms=TERMS
+        )
     with pytest.raises(VoteNotOpen):
         store.battles.vote(battle.id, voter_id=VOTER, outcome=Outcome.TIE)
     assert count(store, turns) == 1
@@ -124,9 +129,13 @@ def test_nothing_is_accepted_after_the_vote(store: Store) -> None:
     battle = finish(store, start(store, worker_id=worker_id), worker_id=worker_id)
     store.battles.vote(battle.id, voter_id=VOTER, outcome=Outcome.TIE)
     with pytest.raises(BattleClosed):
-        store.battles.reopen(battle.id, voter_id=VOTER, worker_id=worker_id)
+        store.battles.reopen(
+            battle.id, Action.RETRY, voter_id=VOTER, worker_id=worker_id, terms=TERMS
+        )
     with pytest.raises(BattleClosed):
-        store.battles.add_turn(battle.id, voter_id=VOTER, prompt="And?", worker_id=worker_id)
+        store.battles.add_turn(
+            battle.id, voter_id=VOTER, prompt="And?", worker_id=worker_id, terms=TERMS
+        )
     assert count(store, turns) == 1
 
 
@@ -146,7 +155,7 @@ def test_a_follow_up_needs_new_answers_before_the_vote(store: Store) -> None:
     worker_id = store.workers.register()
     battle = finish(store, start(store, worker_id=worker_id), worker_id=worker_id)
     followed = store.battles.add_turn(
-        battle.id, voter_id=VOTER, prompt="And why?", worker_id=worker_id
+        battle.id, voter_id=VOTER, prompt="And why?", worker_id=worker_id, terms=TERMS
     )
     assert followed.prompts == ("Why?", "And why?")
     assert followed.status is BattleStatus.ANSWERING
@@ -266,7 +275,7 @@ def test_a_worker_taken_for_dead_cannot_reopen_what_was_voted_on(store: Store) -
     successor = store.workers.register()
     battle = start(store, worker_id=late)
     store.battles.settle(battle.id, BattleStatus.ABANDONED, worker_id=late)  # as a sweep does
-    store.battles.reopen(battle.id, voter_id=VOTER, worker_id=successor)
+    store.battles.reopen(battle.id, Action.RETRY, voter_id=VOTER, worker_id=successor, terms=TERMS)
     store.battles.settle(battle.id, BattleStatus.FAILED, worker_id=late)
     assert store.battles.get(battle.id, voter_id=VOTER).status is BattleStatus.ANSWERING
     finish(store, battle, worker_id=successor)
@@ -289,7 +298,7 @@ def test_the_last_answer_settles_the_battle_but_not_for_a_worker_taken_for_dead(
     found = store.battles.get(battle.id, voter_id=VOTER)
     assert found.status is BattleStatus.ABANDONED
     assert [response.side for response in found.responses] == [Side.A, Side.B]
-    store.battles.reopen(battle.id, voter_id=VOTER, worker_id=successor)
+    store.battles.reopen(battle.id, Action.RETRY, voter_id=VOTER, worker_id=successor, terms=TERMS)
     again = replace(last, attempt=1)
     assert store.battles.add_last_response(battle.id, again, ready, worker_id=successor)
     found = store.battles.get(battle.id, voter_id=VOTER)

@@ -7,9 +7,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from battle_steps import PAIRING, VOTER, answer, finish, make_ready, start
+from battle_steps import PAIRING, TERMS, VOTER, answer, finish, make_ready, start
 from sqlalchemy import delete, func, insert, select, update
 
+from arena.rules.actions import Action
 from arena.rules.battles import ExclusionReason, Outcome, ResponseStatus, Side, VoterKind
 from arena.settings.shipped import read_prompts
 from arena.store import Answer, DetailedCount, OutcomeCount
@@ -239,10 +240,12 @@ def test_the_last_attempts_of_every_turn_are_read_with_the_vote(store: Store) ->
         answer(Side.B, status=ResponseStatus.FAILED, text="Bro"),
         worker_id=worker,
     )
-    store.battles.reopen(battle.id, voter_id=VOTER, worker_id=worker)
+    store.battles.reopen(battle.id, Action.RETRY, voter_id=VOTER, worker_id=worker, terms=TERMS)
     retried = answer(Side.B, attempt=1, text="Right.")
     finish(store, battle, retried, worker_id=worker)
-    battle = store.battles.add_turn(battle.id, voter_id=VOTER, prompt="And then?", worker_id=worker)
+    battle = store.battles.add_turn(
+        battle.id, voter_id=VOTER, prompt="And then?", worker_id=worker, terms=TERMS
+    )
     finish(store, battle, worker_id=worker)
     store.battles.vote(battle.id, voter_id=VOTER, outcome=Outcome.TIE)
     (voted,) = store.answers.read()

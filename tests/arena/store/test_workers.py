@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from battle_steps import VOTER, finish, make_ready, start
+from battle_steps import TERMS, VOTER, finish, make_ready, start
 from sqlalchemy import select, update
 
+from arena.rules.actions import Action
 from arena.rules.battles import BattleStatus, Outcome
 from arena.store.tables import battles, workers
 
@@ -120,7 +121,7 @@ def test_an_abandoned_battle_can_be_taken_up_again(store: Store) -> None:
     store.workers.sign_off(gone)
     me = store.workers.register()
     store.workers.abandon_orphans(me)
-    store.battles.reopen(battle.id, voter_id=VOTER, worker_id=me)
+    store.battles.reopen(battle.id, Action.RETRY, voter_id=VOTER, worker_id=me, terms=TERMS)
     assert finish(store, battle, worker_id=me).status is BattleStatus.READY
 
 

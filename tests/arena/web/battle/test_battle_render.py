@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.battle.views import BattleView, Reveal, SideState, SideView
+from arena.rules.actions import Action
 from arena.rules.battles import BattleStatus, Outcome, Side
 from arena.web.battle.render import battle_state, chat_messages, reveal_cards
 from arena.web.texts import LANGUAGES, load_texts
@@ -36,7 +37,15 @@ def reveal(name: str = "Amber", **fields: object) -> Reveal:
 
 def view_of(status: BattleStatus, *states: SideState, **fields: object) -> BattleView:
     a, b = (SideView(answers=(f"Answer {n}",), state=s) for n, s in enumerate(states))
-    view = BattleView(battle_id="id-1", prompts=("Why?",), status=status, edition=2, a=a, b=b)
+    view = BattleView(
+        battle_id="id-1",
+        prompts=("Why?",),
+        status=status,
+        edition=2,
+        open=frozenset({Action.VOTE, Action.LEAVE}),
+        a=a,
+        b=b,
+    )
     return replace(view, **fields)  # type: ignore[arg-type]
 
 
