@@ -23,11 +23,33 @@ from arena.settings.demo import ModelFileUnavailable, ensure_model_file
 from arena.store import Store, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     Need = Callable[..., str]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, object, object]:
+    """Lets what a test printed, logged or compared reach the main process, whatever is in it.
+
+    Half a character (a lone surrogate), which tests of dirty texts use, has no bytes: a worker
+    that reports one dies of it, and the run with it.
+    """
+    return make_encodable((yield))
+
+
+def make_encodable(report: object) -> object:
+    """The same nested lists and mappings, with half characters written as their escapes."""
+    match report:
+        case str():
+            return report.encode(errors="backslashreplace").decode()
+        case list() | tuple():
+            return type(report)(map(make_encodable, report))
+        case dict():
+            return {make_encodable(key): make_encodable(value) for key, value in report.items()}
+    return report
 
 
 def give_up(reason: str) -> NoReturn:
