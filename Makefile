@@ -20,7 +20,7 @@ demo: $(VENV)/.demo ## Open an arena on a small language model on this machine
 test: $(VENV)/.test $(VENV)/.browser ## Format check, lint, types, import contract and all tests
 	@VENV=$(VENV) scripts/check $(ARGS)
 
-check: $(VENV)/.test ## The same without browser, model and slow tests (50 s)
+check: $(VENV)/.test ## The same without browser, model, PostgreSQL and slow tests
 	@VENV=$(VENV) scripts/check --fast $(ARGS)
 
 clean: ## Remove the virtual environment; votes and the model file stay

@@ -24,6 +24,8 @@ from arena.web import gradio_seams
 from arena.web.server import build_app
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import ASGIApp
 
 PACES = ("sleep_when_free", "progress_update_sleep_when_free")
@@ -66,7 +68,8 @@ def visitor_of(app: ASGIApp) -> httpx2.AsyncClient:
 @pytest.fixture
 async def usual() -> gr.Blocks:
     """A page as Gradio itself makes it."""
-    with gr.Blocks() as blocks:
+    blocks = gr.Blocks()
+    with blocks:
         gr.Textbox("here")
     blocks.queue()
     return blocks
@@ -116,7 +119,7 @@ async def test_no_stream_is_cut_by_those_of_2000_strangers(
         pending = queue_of(page).pending_messages_per_session
         pending["reading"] = Mock()
         for stranger in range(gradio_seams.PENDING_STREAMS - 1):
-            pending[f"stranger {stranger}"] = Mock
+            pending[f"stranger {stranger}"] = Mock()
         assert "reading" in pending
         pending["one more"] = Mock()
         assert "reading" not in pending
@@ -135,7 +138,8 @@ async def test_no_table_of_monitoring_is_made_after_an_event(usual: gr.Blocks) -
     assert queue_of(usual).ANALYTICS_MAX_EVENTS == 1
     queue = queue_of(usual)
     queue.events_recorded = 100_000
-    told = queue.compute_analytics_summary([{"function": "ask", "status": "success"}])
+    summarise: Callable[[list[dict[str, str]]], object] = queue.compute_analytics_summary
+    told = summarise([{"function": "ask", "status": "success"}])
     assert told == {"functions": {}}
 
 

@@ -49,7 +49,8 @@ def test_the_shares_are_those_of_the_single_verdicts_and_sum_to_one() -> None:
 
 def test_exchanging_the_models_exchanges_nothing_but_the_verdict() -> None:
     mirrored = {"model_a": "model_b", "model_b": "model_a"}
-    turn = {None: None, **{outcome: mirrored.get(outcome, outcome) for outcome in OUTCOMES}}
+    turn: dict[str | None, str | None] = {name: mirrored.get(name, name) for name in OUTCOMES}
+    turn[None] = None
     for straight, swapped in PAIRS:
         one = combine_verdicts(straight, swapped)
         other = combine_verdicts(turn[swapped], turn[straight])
