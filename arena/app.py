@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from arena.battle.conductor import BattleLimits, Conductor
 from arena.battle.model_health import ModelHealth
 from arena.battle.spending import Spending
-from arena.leaderboards.boards import Boards
-from arena.leaderboards.judges import JudgeBoards
+from arena.leaderboards.judges import JudgeBoardKeeper
+from arena.leaderboards.keeper import LeaderboardKeeper
+from arena.leaderboards.recipe import Recipe
 from arena.matchmaking.matchmaker import Matchmaker, build_matchmaker
 from arena.matchmaking.strengths import Standing
 from arena.store import open_store
@@ -33,8 +34,8 @@ class Arena:
     settings: Settings
     store: Store
     conductor: Conductor
-    boards: Boards
-    judge_boards: JudgeBoards
+    boards: LeaderboardKeeper
+    judge_boards: JudgeBoardKeeper
     matchmaker: Matchmaker
 
 
@@ -84,9 +85,11 @@ async def _connect(
         known_prompts=_known_prompts(models),
     )
     boards = await asyncio.to_thread(
-        Boards, store, census, settings=settings.leaderboard, models=names
+        LeaderboardKeeper, store, census, settings=settings.leaderboard, models=names
     )
-    judge_boards = JudgeBoards(store.judge_verdicts)
+    judge_boards = JudgeBoardKeeper(
+        store.judge_verdicts, Recipe.from_settings(settings.leaderboard)
+    )
     await conductor.open()
     background = [
         asyncio.create_task(work)

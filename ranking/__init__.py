@@ -20,8 +20,9 @@ from ranking.agreement.rates import Agreement
 from ranking.agreement.report import AgreementReport, agreement_report
 from ranking.boards.entries import Entry
 from ranking.boards.leaderboard import Coefficient, Leaderboard, compute_leaderboard
+from ranking.boards.options import Options
 from ranking.boards.ranks import compute_rank_ranges, compute_ranks
-from ranking.boards.split import Board, compute_boards
+from ranking.boards.split import BoardPart, compute_boards
 from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError
 from ranking.fits.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.fits.paired import PairedFit, fit_paired
@@ -39,7 +40,7 @@ __all__ = [
     "OUTCOMES",
     "Agreement",
     "AgreementReport",
-    "Board",
+    "BoardPart",
     "BradleyTerryFit",
     "Coefficient",
     "CombinedVerdict",
@@ -55,6 +56,7 @@ __all__ = [
     "Leaderboard",
     "NoMaximum",
     "NotConverged",
+    "Options",
     "OrderAudit",
     "PairedFit",
     "PairedIntervals",

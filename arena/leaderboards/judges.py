@@ -6,18 +6,17 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranking import Leaderboard, Votes, compute_leaderboard
-from ranking.fits.bradley_terry import DEFAULT_PRIOR
+from ranking.intervals.voters import LEAST_VOTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Unpack
 
+    from arena.leaderboards.recipe import Recipe
     from arena.store import JudgeVerdict, JudgeVerdicts
-    from ranking import Leaderboard
-    from ranking.boards.split import BoardOptions
+    from ranking import Options
 
 logger = logging.getLogger(__name__)
 
@@ -38,16 +37,24 @@ class JudgeBoard:
     verdicts: int
     leaderboard: Leaderboard
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "judge": self.judge, "verdicts": self.verdicts, "board": self.leaderboard.to_dict()
+        }  # fmt: skip
 
-class JudgeBoards:
+
+class JudgeBoardKeeper:
     """Keeps the judges' boards up with their verdicts.
 
     Args:
         record: the verdicts.
+        recipe: of the arena's boards.
     """
 
-    def __init__(self, record: JudgeVerdicts) -> None:
+    def __init__(self, record: JudgeVerdicts, recipe: Recipe) -> None:
         self._record = record
+        self._recipe = recipe
         self._count = 0
         self._boards: tuple[JudgeBoard, ...] = ()
 
@@ -68,7 +75,7 @@ class JudgeBoards:
         boards = []
         for judge, group in groupby(self._record.read(), key=lambda verdict: verdict.judge):
             readable = [verdict for verdict in group if verdict.verdict is not None]
-            leaderboard = rank_verdicts(readable, threads=1)
+            leaderboard = rank_verdicts(readable, self._recipe, threads=1)
             if leaderboard is not None:
                 boards.append(
                     JudgeBoard(judge=judge, verdicts=len(readable), leaderboard=leaderboard)
@@ -87,17 +94,14 @@ class JudgeBoards:
 
 
 def rank_verdicts(
-    verdicts: Sequence[JudgeVerdict], **options: Unpack[BoardOptions]
+    verdicts: Sequence[JudgeVerdict], recipe: Recipe, *, threads: int | None = None
 ) -> Leaderboard | None:
     """Ranks models by what judges said about them.
 
-    A verdict that the two orders did not agree on counts as a tie, and one that could not be
-    read in both counts nowhere. Verdicts on one battle are not independent, so the intervals
-    resample battles with all that was said of them, where there are several.
-
     Args:
         verdicts: of one judge, or of several.
-        options: for `ranking.compute_leaderboard`.
+        recipe: of the arena's boards.
+        threads: of the bootstrap; all cores if not told.
 
     Returns:
         The board, `None` where there is no verdict to rank by.
@@ -105,6 +109,21 @@ def rank_verdicts(
     verdicts = [verdict for verdict in verdicts if verdict.verdict is not None]
     if not verdicts:
         return None
+    votes, options = gather_verdicts(verdicts, recipe)
+    return compute_leaderboard(votes, options, threads=threads)
+
+
+def gather_verdicts(verdicts: Sequence[JudgeVerdict], recipe: Recipe) -> tuple[Votes, Options]:
+    """Verdicts as votes, and the options of a board made of them.
+
+    A verdict that the two orders did not agree on counts as a tie, and one that could not be
+    read in both counts nowhere. Verdicts on one battle are not independent, so the intervals
+    take battles with all that was said of them, where there are several.
+
+    Args:
+        verdicts: of one judge, or of several; at least one.
+        recipe: of the arena's boards.
+    """
     votes = Votes.from_columns(
         [verdict.model_a for verdict in verdicts],
         [verdict.model_b for verdict in verdicts],
@@ -113,12 +132,5 @@ def rank_verdicts(
         voter=[verdict.battle_id for verdict in verdicts],
         groups={"category": [verdict.category for verdict in verdicts]},
     )
-    told: BoardOptions = {
-        "interval": "bootstrap",
-        "cluster": len({verdict.battle_id for verdict in verdicts}) > 1,
-        "seed": 0,
-        "prior": DEFAULT_PRIOR,
-        "both_bad": "tie",
-        **options,
-    }
-    return compute_leaderboard(votes, **told)
+    has_several = votes.to_rows(cluster=True).effective_clusters >= LEAST_VOTERS
+    return votes, recipe.judges if has_several else recipe.options

@@ -92,7 +92,7 @@ class StyleParts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class PublishedBoard:
     """A published leaderboard.
 
     Attributes:
@@ -118,7 +118,7 @@ class Board:
     style: StyleParts | None = None
 
     @classmethod
-    def from_snapshot(cls, snapshot: Snapshot) -> Board:
+    def from_snapshot(cls, snapshot: Snapshot) -> PublishedBoard:
         """Reads a snapshot."""
         # Snapshots of version 0.1 hold the overall board alone.
         others = snapshot.board.get("boards", {})
@@ -137,7 +137,7 @@ class Board:
             style=style and StyleParts.from_dict(style),
         )
 
-    def choose(self, choice: Choice) -> Board | None:
+    def choose(self, choice: Choice) -> PublishedBoard | None:
         """One of the boards as if it were the overall one, `None` where it was not computed."""
         if choice == OVERALL:
             return self

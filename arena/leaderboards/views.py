@@ -11,7 +11,7 @@ from arena.leaderboards.published import OVERALL, Choice
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.leaderboards.published import Board
+    from arena.leaderboards.published import PublishedBoard
     from ranking import Entry
 
 
@@ -73,7 +73,7 @@ class BoardView:
         overall: the board of all votes, `None` before the first.
     """
 
-    board: Board | None
+    board: PublishedBoard | None
     lines: tuple[BoardLine, ...]
     unranked: tuple[BoardModel, ...]
     min_votes: int
@@ -81,7 +81,7 @@ class BoardView:
     votes_to_settle_from_none: int
     choice: Choice = OVERALL
     choices: tuple[Choice, ...] = (OVERALL,)
-    overall: Board | None = None
+    overall: PublishedBoard | None = None
 
     @property
     def snapshot_id(self) -> int:
@@ -104,7 +104,7 @@ class BoardView:
 
 
 def look_at(
-    board: Board | None,
+    board: PublishedBoard | None,
     cards: Mapping[str, Mapping[str, Any]],
     *,
     models: Sequence[str],

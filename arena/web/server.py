@@ -86,7 +86,7 @@ def build_app(arena: Arena) -> ASGIApp:
     def _tell_health() -> JSONResponse:
         return JSONResponse({"status": "ok", "live_battles": arena.conductor.live_battles})
 
-    app.include_router(leaderboard_routes(arena.boards))
+    app.include_router(leaderboard_routes(arena.boards, arena.judge_boards))
     app.include_router(
         agreement_routes(
             AgreementDesk(arena.store),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranking.agreement.boards import BoardAgreement, KindBoard, compare_boards
 from ranking.agreement.habits import (
     SelfPreference,
     Verbosity,
@@ -16,6 +15,7 @@ from ranking.agreement.habits import (
 )
 from ranking.agreement.intervals import FEW_JUDGES, ClusteredResampling
 from ranking.agreement.judgements import CATEGORIES, Judgements
+from ranking.agreement.rankings import BoardAgreement, KindBoard, compare_boards
 from ranking.agreement.rates import Agreement, measure_agreements
 from ranking.agreement.rubber_stamp import ArmEffect, measure_arms, select_blind
 from ranking.agreement.study import (

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranking.boards.entries import Entry, build_entries, build_pair_tables, diagnose, order_models
+from ranking.boards.options import Options, take_options
 from ranking.errors import RankingError
-from ranking.fits.bradley_terry import DEFAULT_PRIOR, BradleyTerryFit, fit_bradley_terry
+from ranking.fits.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.fits.paired import PairedFit, fit_paired
 from ranking.fits.prior import estimate_prior
 from ranking.fits.threads import one_blas_thread
 from ranking.intervals.intervals import (
-    BootstrapKind,
     bootstrap_intervals,
     paired_intervals,
     sandwich_intervals,
@@ -22,24 +22,15 @@ from ranking.intervals.intervals import (
 from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.votes.comparisons import BOTH_BAD, Comparisons
 from ranking.votes.rows import Rows
-from ranking.votes.weights import Weighting, apply_weighting, effective_sample_size
+from ranking.votes.weights import apply_weighting, effective_sample_size
 
 if TYPE_CHECKING:
-    from ranking.fits.likelihoods import TieModel
+    from typing import Unpack
+
+    from ranking.boards.options import OptionKeywords
     from ranking.intervals.bootstrap import Progress
     from ranking.intervals.result import Intervals, PairedIntervals
-    from ranking.votes.encoding import BothBad
     from ranking.votes.votes import Votes
-
-IntervalKind = Literal["bootstrap", "sandwich"]
-StrengthModel = Literal["bradley-terry", "davidson", "rao-kupper"]
-Prior = float | Literal["fitted"] | None
-
-_TIE_MODELS: dict[str, TieModel] = {
-    "bradley-terry": "half",
-    "davidson": "davidson",
-    "rao-kupper": "rao-kupper",
-}
 
 
 @dataclass(frozen=True)
@@ -78,6 +69,11 @@ class Leaderboard:
     def models(self) -> tuple[str, ...]:
         """Names, best first."""
         return tuple(entry.model for entry in self.entries)
+
+    @property
+    def options(self) -> Options:
+        """The recipe that it was made by."""
+        return Options.from_dict({f.name: self.method[f.name] for f in fields(Options)})
 
     def entry(self, model: str) -> Entry:
         """The line of one model.
@@ -118,140 +114,67 @@ class Leaderboard:
         )
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The options of `compute_leaderboard` that decide what it says.
-
-    Raises:
-        RankingError: The interval or the model is unknown.
-    """
-
-    model: StrengthModel
-    interval: IntervalKind
-    replicates: int
-    bootstrap: BootstrapKind
-    cluster: bool
-    covariates: bool
-    weights: Weighting
-    level: float
-    prior: Prior
-    both_bad: BothBad
-    seed: int
-    anchor: tuple[str, float] | None
-
-    def __post_init__(self) -> None:
-        if self.interval not in ("bootstrap", "sandwich"):
-            raise RankingError(f"interval must be 'bootstrap' or 'sandwich', not {self.interval!r}")
-        if self.model not in _TIE_MODELS:
-            raise RankingError(f"model must be one of {list(_TIE_MODELS)}, not {self.model!r}")
-
-    @property
-    def resampled(self) -> bool:
-        """Whether intervals come from a bootstrap."""
-        return self.interval == "bootstrap"
-
-    def check_counts(self) -> None:
-        """Refuse options that need single votes."""
-        if self.cluster or self.covariates or self.weights == "design":
-            raise RankingError(
-                "counts name no voters, covariates or draw probabilities; pass Votes instead"
-            )
-
-    def describe(self) -> dict[str, Any]:
-        """Plain JSON types; what only a bootstrap uses is None without one."""
-        described = asdict(self)
-        if not self.resampled:
-            described |= {"replicates": None, "bootstrap": None}
-        described["anchor"] = list(self.anchor) if self.anchor else None
-        return described
-
-
 @one_blas_thread
 def compute_leaderboard(
     votes: Comparisons | Votes,
+    options: Options | None = None,
     *,
-    model: StrengthModel = "bradley-terry",
-    interval: IntervalKind = "bootstrap",
-    replicates: int = 1000,
-    bootstrap: BootstrapKind = "percentile",
-    cluster: bool = False,
-    covariates: bool = False,
-    weights: Weighting = "given",
-    level: float = 0.95,
-    prior: Prior = DEFAULT_PRIOR,
-    both_bad: BothBad = "tie",
-    seed: int = 0,
-    anchor: tuple[str, float] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    **changes: Unpack[OptionKeywords],
 ) -> Leaderboard:
     """Fit, intervals, ranks and counts of one set of votes.
 
     Args:
         votes: Counts, or single votes where weights, voters or covariates matter.
-        model: How ties are read: halves, Davidson's or Rao and Kupper's model.
-        interval: "bootstrap" or "sandwich".
-        replicates: Of the bootstrap.
-        bootstrap: "percentile", or "pivot" for a studentised one (bootstrap-t).
-        cluster: Sum or resample by voter: votes of one person are not independent.
-        covariates: Adjust strengths for the votes' covariates (style, home side).
-        weights: "given" (those of the votes, if any), "uniform", or "design" (inverse draw
-            probability: strengths as if every pair had been drawn alike).
-        level: Confidence level of every interval.
-        prior: Standard deviation of the Gaussian prior (log-odds); "fitted" for one as wide as
-            the strengths are (`estimate_prior`); None for none.
-        both_bad: "tie" counts both-bad votes as ties; "keep" makes them an outcome of its own,
-            counted but without a say in the strengths; "drop" takes them for not cast.
-        seed: The same seed gives the same board.
-        anchor: A model and the score to show it at. It shifts what is shown, not the
-            intervals, which remain those of the centred strengths.
+        options: The recipe, `Options()` by default.
         threads: Threads of the bootstrap; all cores by default.
         progress: Called with the replicates done and their total as they come in.
+        changes: Options by name, in place of those of the recipe.
 
     Raises:
         RankingError: An option is unusable, no vote is left, or the anchor is not among the models.
         NoMaximum: Without a prior, the votes do not tie all models together.
     """
-    settings = Settings(
-        model=model, interval=interval, replicates=replicates, bootstrap=bootstrap,
-        cluster=cluster, covariates=covariates, weights=weights, level=level, prior=prior,
-        both_bad=both_bad, seed=seed, anchor=anchor,
-    )  # fmt: skip
+    told = take_options(options, changes)
     noted: dict[str, Any] = {"both_bad_dropped": 0}
-    if both_bad == "drop":
+    if told.both_bad == "drop":
         votes, noted["both_bad_dropped"] = _drop_both_bad(votes)
     if isinstance(votes, Comparisons):
-        settings.check_counts()
+        _check_counts(told)
         counts = votes
     else:
-        votes = apply_weighting(votes, weights)
+        votes = apply_weighting(votes, told.weights)
         counts = votes.count()
-        noted |= _describe_voters(votes, cluster=cluster)
-    width = _find_prior(prior, counts, both_bad)
-    settings = replace(settings, prior=width)
+        noted |= _describe_voters(votes, cluster=told.cluster)
+    width = _find_prior(told, counts)
     weighted = not isinstance(votes, Comparisons) and votes.weight is not None
-    if model == "bradley-terry" and not (cluster or covariates or weighted):
-        fit = fit_bradley_terry(counts, prior=width, both_bad=both_bad)
-        spread = _spread_counts(counts, fit, settings, threads=threads, progress=progress)
-        return _assemble(counts, fit, spread, settings, noted=noted)
-    rows = _make_rows(votes, settings)
-    paired = fit_paired(rows, tie_model=_TIE_MODELS[model], prior=width)
+    if told.tie_model == "half" and not (told.cluster or told.adjust or weighted):
+        fit = fit_bradley_terry(counts, prior=width, both_bad=told.both_bad)
+        spread = _spread_counts(counts, fit, told, threads=threads, progress=progress)
+        return _assemble(counts, fit, spread, told, noted=noted)
+    rows = _make_rows(votes, told)
+    paired = fit_paired(rows, tie_model=told.tie_model, prior=width)
     both = paired_intervals(
-        paired, replicates=replicates if settings.resampled else None, level=level,
-        kind=bootstrap, seed=seed, threads=threads, progress=progress,
+        paired, interval=told.interval, replicates=told.replicates, level=told.level,
+        seed=told.seed, threads=threads, progress=progress,
     )  # fmt: skip
     coefficients = _list_coefficients(paired, both)
-    return _assemble(
-        counts, paired, both.strengths, settings, noted=noted, coefficients=coefficients
-    )
+    return _assemble(counts, paired, both.strengths, told, noted=noted, coefficients=coefficients)
 
 
-def _find_prior(prior: Prior, counts: Comparisons, both_bad: BothBad) -> float | None:
-    if isinstance(prior, str):
-        if prior != "fitted":
-            raise RankingError(f"prior must be a number, 'fitted' or None, not {prior!r}")
-        return estimate_prior(fit_bradley_terry(counts, both_bad=both_bad))
-    return prior
+def _check_counts(options: Options) -> None:
+    """Refuse options that need single votes."""
+    if options.cluster or options.adjust or options.weights == "design":
+        raise RankingError(
+            "counts name no voters, covariates or draw probabilities; pass Votes instead"
+        )
+
+
+def _find_prior(options: Options, counts: Comparisons) -> float | None:
+    if options.prior == "fitted":
+        return estimate_prior(fit_bradley_terry(counts, both_bad=options.both_bad))
+    return options.prior
 
 
 def _drop_both_bad(votes: Comparisons | Votes) -> tuple[Comparisons | Votes, int]:
@@ -276,19 +199,19 @@ def _describe_voters(votes: Votes, *, cluster: bool) -> dict[str, Any]:
 def _spread_counts(
     counts: Comparisons,
     fit: BradleyTerryFit,
-    settings: Settings,
+    options: Options,
     *,
     threads: int | None,
     progress: Progress | None,
 ) -> Intervals:
-    if settings.resampled:
+    if options.is_resampled:
         return bootstrap_intervals(
-            counts, fit, replicates=settings.replicates, level=settings.level,
-            kind=settings.bootstrap, both_bad=settings.both_bad, seed=settings.seed,
+            counts, fit, replicates=options.replicates, level=options.level,
+            pivot=options.interval == "pivot", both_bad=options.both_bad, seed=options.seed,
             threads=threads, progress=progress,
         )  # fmt: skip
     return sandwich_intervals(
-        counts, fit, level=settings.level, both_bad=settings.both_bad, seed=settings.seed
+        counts, fit, level=options.level, both_bad=options.both_bad, seed=options.seed
     )
 
 
@@ -302,29 +225,27 @@ def _list_coefficients(fit: PairedFit, spread: PairedIntervals) -> tuple[Coeffic
     )
 
 
-def _make_rows(votes: Comparisons | Votes, settings: Settings) -> Rows:
+def _make_rows(votes: Comparisons | Votes, options: Options) -> Rows:
     if isinstance(votes, Comparisons):
-        return Rows.from_comparisons(votes, both_bad=settings.both_bad)
-    if settings.covariates and votes.covariates is None:
+        return Rows.from_comparisons(votes, both_bad=options.both_bad)
+    if options.adjust and votes.covariates is None:
         raise RankingError("there are no covariates to adjust for")
-    return votes.to_rows(
-        both_bad=settings.both_bad, cluster=settings.cluster, covariates=settings.covariates
-    )
+    return votes.to_rows(both_bad=options.both_bad, cluster=options.cluster, adjust=options.adjust)
 
 
 def _assemble(
     counts: Comparisons,
     fit: BradleyTerryFit | PairedFit,
     spread: Intervals,
-    settings: Settings,
+    options: Options,
     *,
     noted: dict[str, Any],
     coefficients: tuple[Coefficient, ...] = (),
 ) -> Leaderboard:
     order = order_models(fit)
-    lines = build_entries(counts, fit, spread, centre=_find_centre(fit, settings.anchor))
+    lines = build_entries(counts, fit, spread, centre=_find_centre(fit, options.anchor))
     diagnostics = {**diagnose(counts, fit, spread), **noted}
-    if settings.both_bad == "drop":
+    if options.both_bad == "drop":
         # Nobody knows the rate of what is taken for not cast.
         lines = [replace(line, both_bad_rate=None) for line in lines]
         diagnostics["both_bad_rate"] = None
@@ -334,7 +255,11 @@ def _assemble(
         battles=battles,
         win_rates=rates,
         coefficients=coefficients,
-        method={**settings.describe(), "simultaneous_multiplier": spread.multiplier},
+        method={
+            **options.to_dict(),
+            "prior_sd": fit.prior,
+            "simultaneous_multiplier": spread.multiplier,
+        },
         diagnostics=diagnostics,
     )
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, get_args
 
 import numpy as np
 
-from ranking.boards.leaderboard import IntervalKind, Leaderboard, StrengthModel, compute_leaderboard
+from ranking.boards.leaderboard import Leaderboard, compute_leaderboard
+from ranking.boards.options import Options, take_options
 from ranking.errors import RankingError
 from ranking.intervals.voters import LEAST_VOTERS
 from ranking.votes.encoding import BOTH_BAD
@@ -19,11 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Unpack
 
-    from ranking.boards.leaderboard import Prior
+    from ranking.boards.options import OptionKeywords
     from ranking.intervals.bootstrap import Progress
-    from ranking.intervals.intervals import BootstrapKind
-    from ranking.votes.encoding import BothBad
-    from ranking.votes.weights import Weighting
 
 Period = Literal["day", "week", "month", "year"]
 PERIODS: tuple[str, ...] = get_args(Period)
@@ -32,27 +30,9 @@ MIN_VOTES = 100
 """Fewer votes than this leave a board blank by default."""
 
 
-class BoardOptions(TypedDict, total=False):
-    """Options of `compute_leaderboard`."""
-
-    model: StrengthModel
-    interval: IntervalKind
-    replicates: int
-    bootstrap: BootstrapKind
-    cluster: bool
-    covariates: bool
-    weights: Weighting
-    level: float
-    prior: Prior
-    both_bad: BothBad
-    seed: int
-    anchor: tuple[str, float] | None
-    threads: int | None
-
-
 @dataclass(frozen=True)
-class Board:
-    """One cell of a collection of boards.
+class BoardPart:
+    """The board of a part of the votes, one of a collection.
 
     Attributes:
         group: What the votes were split by; "overall" for all of them.
@@ -80,7 +60,7 @@ class Board:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Board:
+    def from_dict(cls, data: dict[str, Any]) -> BoardPart:
         """Read what `to_dict` wrote."""
         boards = {
             name: None if data.get(name) is None else Leaderboard.from_dict(data[name])
@@ -91,62 +71,74 @@ class Board:
 
 def compute_boards(
     votes: Votes,
+    options: Options | None = None,
     *,
     by: Sequence[str] = (),
     min_votes: int = MIN_VOTES,
-    adjust: bool = False,
+    also_adjusted: bool = False,
+    threads: int | None = None,
     progress: Progress | None = None,
-    **options: Unpack[BoardOptions],
-) -> tuple[Board, ...]:
+    **changes: Unpack[OptionKeywords],
+) -> tuple[BoardPart, ...]:
     """The overall board, then one for each label of each group.
 
     Args:
         votes: All votes.
+        options: The recipe of every board, `Options()` by default.
         by: Names of groups of the votes; "day", "week", "month" and "year" split by time.
         min_votes: A part with fewer votes gets no board: it is left blank, never guessed. So
-            does one whose votes are all of one voter, or nearly all, where voters are clusters.
-        adjust: Compute each board a second time, adjusted for the votes' covariates.
+            does one whose votes are all of one voter, or nearly all, where voters are clusters,
+            or that has nothing to adjust for.
+        also_adjusted: Compute each board a second time, adjusted for the votes' covariates.
+        threads: Threads of the bootstrap; all cores by default.
         progress: Called with the replicates done of all boards together, and their total.
-        options: As for `compute_leaderboard`.
+        changes: Options by name, in place of those of the recipe.
 
     Raises:
         RankingError: A group is unknown, or the votes have no times to split by.
     """
+    told = take_options(options, changes)
     parts = [("overall", "", votes)]
     for group in by:
-        parts.extend((group, label, part) for label, part in _split(votes, group))
-    counted = [_count_votes(part, options) for *_, part in parts]
+        # What no vote of a part has cannot be adjusted for there.
+        parts.extend(
+            (group, label, part.drop_absent_covariates()) for label, part in _split(votes, group)
+        )
+    counted = [_count_votes(part, told) for *_, part in parts]
     filled = [
-        count >= max(min_votes, 1) and not (group != "overall" and _has_one_voter(part, options))
+        count >= max(min_votes, 1) and (group == "overall" or _is_usable(part, told))
         for (group, _, part), count in zip(parts, counted, strict=True)
     ]
-    shares = _share_progress(progress, sum(filled) * (1 + adjust))
+    shares = _share_progress(progress, sum(filled) * (1 + also_adjusted))
     boards = []
     for (group, label, part), count, is_filled in zip(parts, counted, filled, strict=True):
         plain = adjusted = None
         if is_filled:
-            plain = _compute_part(part, options, next(shares))
-            if adjust:
-                adjusted = _compute_part(part, {**options, "covariates": True}, next(shares))
-        boards.append(Board(group, label, count, plain, adjusted))
+            plain = _compute_part(part, told, threads, next(shares))
+            if also_adjusted and (group == "overall" or part.covariates is not None):
+                adjusted = _compute_part(part, told.change(adjust=True), threads, next(shares))
+        boards.append(BoardPart(group, label, count, plain, adjusted))
     return tuple(boards)
 
 
-def _count_votes(part: Votes, options: BoardOptions) -> int:
+def _count_votes(part: Votes, options: Options) -> int:
     """Votes that are not dropped."""
-    if options.get("both_bad") == "drop":
+    if options.both_bad == "drop":
         return int((part.outcome != BOTH_BAD).sum())
     return len(part)
 
 
-def _has_one_voter(part: Votes, options: BoardOptions) -> bool:
-    """Whether voters are clusters, and one of them cast all votes or nearly all."""
-    if not options.get("cluster") or part.voter is None:
+def _is_usable(part: Votes, options: Options) -> bool:
+    """Whether it has covariates to adjust for, and voters to compare, where that is asked for.
+
+    Where one of them cast all votes or nearly all, there are none to compare.
+    """
+    if options.adjust and part.covariates is None:
         return False
-    votes = apply_weighting(part, options.get("weights", "given")).to_rows(
-        both_bad=options.get("both_bad", "tie"), cluster=True
-    )
-    return votes.effective_clusters < LEAST_VOTERS
+    if not options.cluster or part.voter is None:
+        return True
+    rows = apply_weighting(part, options.weights).to_rows(both_bad=options.both_bad, cluster=True)
+    return rows.effective_clusters >= LEAST_VOTERS
 
 
 def _share_progress(progress: Progress | None, boards: int) -> Iterator[Progress | None]:
@@ -190,10 +182,11 @@ def _split(votes: Votes, group: str) -> Iterator[tuple[str, Votes]]:
     raise RankingError(f"no group {group!r} to split by; known are {known}")
 
 
-def _compute_part(part: Votes, options: BoardOptions, progress: Progress | None) -> Leaderboard:
-    anchor = options.get("anchor")
+def _compute_part(
+    part: Votes, options: Options, threads: int | None, progress: Progress | None
+) -> Leaderboard:
     present = part.drop_absent_models()
-    if anchor is not None and anchor[0] not in present.models:
+    if options.anchor is not None and options.anchor[0] not in present.models:
         # The anchor has no votes here: better no shift than no board.
-        options = {**options, "anchor": None}
-    return compute_leaderboard(present, **options, progress=progress)
+        options = options.change(anchor=None)
+    return compute_leaderboard(present, options, threads=threads, progress=progress)

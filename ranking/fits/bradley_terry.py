@@ -64,7 +64,10 @@ def check_prior(prior: float | None) -> float:
     if prior is None:
         return 0.0
     if not (np.isfinite(prior) and prior > 0):
-        raise RankingError(f"prior must be a standard deviation > 0 or None, not {prior!r}")
+        raise RankingError(
+            "prior must be a standard deviation > 0 (log-odds), or None for no prior, "
+            f"not {prior!r}"
+        )
     return 1.0 / prior**2
 
 

@@ -221,7 +221,7 @@ def solve_lifted(matrix: Floats, vector: Floats, size: int, *, precision: float)
     except LinAlgError as error:
         raise NoMaximum(
             "the votes do not determine the coefficients: a covariate does not vary "
-            "or repeats another one"
+            "or repeats another one; leave it out"
         ) from error
     return np.asarray(cho_solve(factor, vector, check_finite=False))
 
@@ -239,11 +239,14 @@ def _check(rows: Rows, tie_model: str) -> None:
     if not rows.weight.sum() > 0:
         raise RankingError("there are no votes with a positive weight")
     if tie_model != "half" and not np.isin(rows.outcome, (MODEL_A, MODEL_B)).any():
-        raise NoMaximum(f"every vote is a tie: {tie_model} has no finite tie parameter")
+        raise NoMaximum(
+            f"every vote is a tie: {tie_model} has no finite tie parameter; count ties as halves "
+            "(tie_model='half')"
+        )
     if not np.isfinite(rows.covariates).all():
         row, column = np.argwhere(~np.isfinite(rows.covariates))[0]
         name, value = rows.names[column], rows.covariates[row, column]
         raise RankingError(f"row {row}: covariate {name!r} is {value}")
     for column, name in enumerate(rows.names):
         if not np.ptp(rows.covariates[:, column]) and not rows.covariates[0, column]:
-            raise NoMaximum(f"covariate {name!r} is 0 in every row")
+            raise NoMaximum(f"covariate {name!r} is 0 in every row; leave it out")

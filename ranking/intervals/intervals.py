@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-BootstrapKind = Literal["percentile", "pivot"]
+IntervalKind = Literal["bootstrap", "pivot", "sandwich"]
 
 # Largest deviations simulated for a simultaneous multiplier: its own error is 0.03.
 _GAUSSIAN_DRAWS = 5_000
@@ -62,7 +62,7 @@ def bootstrap_intervals(
     *,
     replicates: int = 1000,
     level: float = 0.95,
-    kind: BootstrapKind = "percentile",
+    pivot: bool = False,
     both_bad: BothBad = "tie",
     seed: int = 0,
     threads: int | None = None,
@@ -75,7 +75,7 @@ def bootstrap_intervals(
         fit: Their fit.
         replicates: Number of resamples.
         level: Confidence level.
-        kind: "percentile", or "pivot": quantiles of the studentised deviations, each in
+        pivot: Instead of percentiles, quantiles of the studentised deviations, each in
             the standard errors of its own replicate (bootstrap-t, Efron 1981).
         both_bad: As in the fit.
         seed: The same seed gives the same intervals, whatever the number of threads.
@@ -83,10 +83,10 @@ def bootstrap_intervals(
         progress: Called with the replicates done and their total as they come in.
 
     Raises:
-        RankingError: Fewer than two replicates, or an unknown kind or level.
+        RankingError: Fewer than two replicates, or a level that is none.
         NoMaximum: Without a prior, a replicate has no finite strengths.
     """
-    resampling = _plan(replicates, kind, seed=seed, threads=threads, progress=progress)
+    resampling = _plan(replicates, pivot=pivot, seed=seed, threads=threads, progress=progress)
     found = resample_strengths(comparisons, fit, resampling, both_bad=both_bad)
     errors = np.sqrt(fit.covariance().diagonal())
     plain = build_from_replicates(fit.strengths, errors, found, level=level)
@@ -97,34 +97,38 @@ def bootstrap_intervals(
 def paired_intervals(
     fit: PairedFit,
     *,
-    replicates: int | None = None,
+    interval: IntervalKind = "sandwich",
+    replicates: int = 1000,
     level: float = 0.95,
-    kind: BootstrapKind = "percentile",
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> PairedIntervals:
-    """Intervals of any paired fit: sandwich, or bootstrap where `replicates` is given.
+    """Intervals of any paired fit: the sandwich, or a bootstrap's percentiles or pivot.
 
     Rows with a cluster are summed (sandwich) or resampled (bootstrap) cluster by cluster, and
     the intervals are those of Student's t with a degree of freedom less than clusters alike
     that they are worth.
 
     Raises:
-        RankingError: Fewer than two replicates, or an unknown kind or level.
+        RankingError: Fewer than two replicates, or an unknown interval or level.
         TooFewVoters: One cluster holds all votes, or nearly all.
         NoMaximum: A replicate has no finite maximum (without a prior), or no tie.
     """
+    if interval not in get_args(IntervalKind):
+        raise RankingError(f"interval must be one of {get_args(IntervalKind)}, not {interval!r}")
     size = len(fit.models)
     spread = None if fit.rows.cluster is None else VoterSpread.of(fit.rows)
-    if replicates is None:
+    if interval == "sandwich":
         covariance = sandwich_rows(fit)
         every = build_from_covariance(fit.parameters, covariance, level=level, seed=seed)
         plain = build_from_covariance(
             fit.strengths, covariance[:size, :size], level=level, seed=seed
         )
     else:
-        resampling = _plan(replicates, kind, seed=seed, threads=threads, progress=progress)
+        resampling = _plan(
+            replicates, pivot=interval == "pivot", seed=seed, threads=threads, progress=progress
+        )
         found = resample_paired(fit, resampling)
         errors = np.sqrt(fit.covariance().diagonal())
         every = build_from_replicates(fit.parameters, errors, found, level=level)
@@ -135,7 +139,7 @@ def paired_intervals(
         alone = sandwich_rows(fit, by_cluster=False)[:size, :size]
         multiplier = _simulate_multiplier(alone, level, seed)
         widest = partial(
-            stretch, spread=spread, multiplier=multiplier, resampled=replicates is not None
+            stretch, spread=spread, multiplier=multiplier, resampled=interval != "sandwich"
         )
         every, plain = widest(every, fit.parameters), widest(plain, fit.strengths)
     wins = fit.rows.wins()
@@ -216,20 +220,18 @@ def _check_level(level: float) -> None:
 
 def _plan(
     replicates: int,
-    kind: BootstrapKind,
     *,
+    pivot: bool,
     seed: int,
     threads: int | None,
     progress: Progress | None,
 ) -> Resampling:
     if replicates < 2:
         raise RankingError(f"a bootstrap needs at least 2 replicates, not {replicates}")
-    if kind not in ("percentile", "pivot"):
-        raise RankingError(f"kind must be 'percentile' or 'pivot', not {kind!r}")
     return Resampling(
         replicates=replicates,
         seed=seed,
-        errors=kind == "pivot",
+        errors=pivot,
         threads=threads,
         progress=progress,
     )

@@ -205,6 +205,18 @@ class Votes:
             model_b=number[self.model_b],
         )
 
+    def drop_absent_covariates(self) -> Votes:
+        """The same votes without the covariates that are 0 in every one of them."""
+        if self.covariates is None:
+            return self
+        seen = [bool(column.any()) for column in self.covariates.T]
+        names = zip(self.covariate_names, seen, strict=True)
+        return replace(
+            self,
+            covariates=self.covariates[:, seen] if any(seen) else None,
+            covariate_names=tuple(name for name, is_seen in names if is_seen),
+        )
+
     def split(self, group: str) -> Iterator[tuple[str, Votes]]:
         """The votes of each label of a group, in one pass over the data.
 
@@ -226,14 +238,14 @@ class Votes:
         *,
         both_bad: BothBad = "tie",
         cluster: bool = False,
-        covariates: bool = True,
+        adjust: bool = True,
     ) -> Rows:
         """Distinct battles for `fit_paired`; votes that are alike in every respect merge.
 
         Args:
             both_bad: "tie" counts both-bad votes as ties, "keep" and "drop" leave them out.
             cluster: Keep the voters apart, as clusters.
-            covariates: Keep the covariates.
+            adjust: Keep the covariates, to adjust strengths for them.
 
         Raises:
             InvalidVote: Clustering is asked for, but the votes name no voters.
@@ -241,7 +253,7 @@ class Votes:
         if cluster and self.voter is None:
             raise InvalidVote("the votes name no voters to cluster by", value=None)
         kept = self if check_both_bad(both_bad) else self.select(self.outcome != BOTH_BAD)
-        z = kept.covariates if covariates else None
+        z = kept.covariates if adjust else None
         size = np.int64(len(kept.models))
         outcome = np.minimum(kept.outcome, TIE)
         key = (outcome * size + kept.model_a) * size + kept.model_b

@@ -14,7 +14,7 @@ import argparse
 import sys
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ranking import Leaderboard
+    from ranking.intervals.intervals import IntervalKind
 
     Floats = NDArray[np.float64]
 
-Kind = Literal["percentile", "pivot", "sandwich"]
-KINDS: tuple[Kind, ...] = ("percentile", "pivot", "sandwich")
+KINDS: tuple[IntervalKind, ...] = ("bootstrap", "pivot", "sandwich")
 SEED = 2_026_000
 MODELS = 20
 TIE = 0.6
@@ -120,7 +120,7 @@ def simulate(strengths: Floats, design: Design, seed: int) -> Votes:
     )
 
 
-def cover(design: Design, kinds: Sequence[Kind], seed: int, replicates: int) -> Floats:
+def cover(design: Design, kinds: Sequence[IntervalKind], seed: int, replicates: int) -> Floats:
     """Share of intervals that hold, whether all simultaneous ones do, and all rank ranges.
 
     Returns:
@@ -132,8 +132,7 @@ def cover(design: Design, kinds: Sequence[Kind], seed: int, replicates: int) -> 
     boards = [
         compute_leaderboard(
             votes,
-            interval="sandwich" if kind == "sandwich" else "bootstrap",
-            bootstrap="pivot" if kind == "pivot" else "percentile",
+            interval=kind,
             replicates=replicates,
             cluster=design.cluster,
             weights="design" if design.adaptive else "uniform",
@@ -159,12 +158,12 @@ def _check(board: Leaderboard, truth: Floats) -> tuple[float, bool, bool]:
 
 def measure_coverage(
     design: Design,
-    kinds: Sequence[Kind],
+    kinds: Sequence[IntervalKind],
     *,
     arenas: int,
     seed: int = SEED,
     replicates: int = 400,
-) -> dict[Kind, Coverage]:
+) -> dict[IntervalKind, Coverage]:
     """Simulate arenas of consecutive seeds and count."""
     results = np.array([cover(design, kinds, seed + i, replicates) for i in range(arenas)])
     return {
@@ -190,7 +189,7 @@ def tabulate(arenas: int, *, seed: int, replicates: int) -> Iterator[str]:
         start = time.perf_counter()
         found = measure_coverage(design, KINDS, arenas=arenas, seed=seed, replicates=replicates)
         cells = [f"{100 * c.single:.1f} ± {100 * c.standard_error:.1f}" for c in found.values()]
-        pair = (found["percentile"], found["sandwich"])
+        pair = (found["bootstrap"], found["sandwich"])
         cells.append(" / ".join(f"{100 * c.whole:.1f}" for c in pair))
         cells.append(" / ".join(f"{100 * c.ranks:.1f}" for c in pair))
         yield f"| {design.name} | " + " | ".join(cells) + " |"

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from arena.leaderboards.boards import Boards
+from arena.leaderboards.keeper import LeaderboardKeeper
 from arena.settings import LeaderboardSettings
 from arena.store import Store, open_store
 from arena.store.tally import Census
@@ -135,7 +135,7 @@ def _measure(
     again: list[Cost] = []
     for number in range(options.rounds):
         grouped.append(_time(store.votes.by_outcome))
-        boards = Boards(store, Census(store.votes), settings=settings, models=names)
+        boards = LeaderboardKeeper(store, Census(store.votes), settings=settings, models=names)
         _add_vote(store, names, f"first-{number}")
         first.append(_time(boards.refresh))
         tally = store.votes.tally()

@@ -24,8 +24,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
-from ranking import compute_leaderboard
-from ranking.fits.bradley_terry import PairCounts
+from ranking import Options, compute_leaderboard
+from ranking.fits.bradley_terry import DEFAULT_PRIOR, PairCounts
 from ranking.pairing.constraints import PairConstraints, constrain
 from ranking.pairing.play import Crowd, Drawing, play_arena, play_newcomer
 from ranking.pairing.policies import POLICIES, pair_distribution
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ranking.boards.split import BoardOptions
     from ranking.pairing.study import Place
 
     Floats = NDArray[np.float64]
@@ -205,15 +204,16 @@ def _cover(study: Study, drawing: Drawing, arena: int) -> list[float]:
     )
     assert course.record is not None
     truth = SCORE_CENTRE + POINTS_PER_LOG_ODDS * strengths
-    kinds: tuple[BoardOptions, ...] = (
-        {"interval": "sandwich", "weights": "uniform"},
-        {"interval": "sandwich", "weights": "uniform", "prior": "fitted"},
-        {"weights": "uniform", "prior": "fitted", "replicates": REPLICATES, "threads": 1},
-        {"interval": "sandwich", "weights": "design"},
+    fitted = Options(interval="sandwich", weights="uniform")
+    kinds = (
+        fitted.change(prior=DEFAULT_PRIOR),
+        fitted,
+        fitted.change(interval="bootstrap", replicates=REPLICATES),
+        fitted.change(prior=DEFAULT_PRIOR, weights="design"),
     )
     shares = []
     for options in kinds:
-        board = compute_leaderboard(course.record, **options)
+        board = compute_leaderboard(course.record, options, threads=1)
         entries = [board.entry(name) for name in course.record.models]
         held = [e.lower <= t <= e.upper for e, t in zip(entries, truth, strict=True)]
         shares.append(float(np.mean(held)))

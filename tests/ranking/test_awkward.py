@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pytest
@@ -13,11 +13,14 @@ from ranking import (
     Comparisons,
     InvalidVote,
     NoMaximum,
+    Options,
     RankingError,
     Votes,
     compute_leaderboard,
     fit_paired,
 )
+from ranking.fits.bradley_terry import DEFAULT_PRIOR
+from ranking.intervals.intervals import IntervalKind
 from ranking.pairing.simulate import draw_strengths, simulate_votes
 from ranking.votes.encoding import BOTH_BAD, BothBad
 
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from ranking import Leaderboard
-    from ranking.boards.leaderboard import StrengthModel
-    from ranking.boards.split import BoardOptions
+    from ranking.boards.options import OptionKeywords, Prior
+    from ranking.fits.likelihoods import TieModel
 
 Table = list[tuple[str, str, str, int]]
 
@@ -87,37 +90,35 @@ def check(board: Leaderboard) -> None:
 
 
 @pytest.mark.parametrize("both_bad", get_args(BothBad))
-@pytest.mark.parametrize("interval", ["percentile", "pivot", "sandwich"])
+@pytest.mark.parametrize("interval", get_args(IntervalKind))
+@pytest.mark.parametrize("prior", [3.0, "fitted"])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_votes_give_a_finite_board(
-    name: str, interval: Literal["percentile", "pivot", "sandwich"], both_bad: BothBad
+    name: str, prior: Prior, interval: IntervalKind, both_bad: BothBad
 ) -> None:
-    options: BoardOptions = {"replicates": 30, "both_bad": both_bad}
-    if interval == "sandwich":
-        options["interval"] = "sandwich"
-    else:
-        options["bootstrap"] = interval
+    options = Options(replicates=30, both_bad=both_bad, interval=interval, prior=prior)
     votes = count(AWKWARD[name])
     if both_bad == "drop" and (votes.outcome == BOTH_BAD).all():
         with pytest.raises(RankingError, match="every vote is both-bad"):
-            compute_leaderboard(votes, **options)
+            compute_leaderboard(votes, options)
     else:
-        check(compute_leaderboard(votes, **options))
+        check(compute_leaderboard(votes, options))
 
 
-@pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
+@pytest.mark.parametrize("kind", ["davidson", "rao-kupper"])
 @pytest.mark.parametrize("name", AWKWARD)
-def test_tie_models_give_a_finite_board_or_say_why_not(name: str, model: StrengthModel) -> None:
+def test_tie_models_give_a_finite_board_or_say_why_not(name: str, kind: TieModel) -> None:
     votes = count(AWKWARD[name])
     if (votes.outcome >= 2).all():
         with pytest.raises(NoMaximum, match="every vote is a tie"):
-            compute_leaderboard(votes, model=model, interval="sandwich")
+            compute_leaderboard(votes, tie_model=kind, interval="sandwich")
     else:
-        check(compute_leaderboard(votes, model=model, interval="sandwich"))
+        check(compute_leaderboard(votes, tie_model=kind, interval="sandwich"))
 
 
-def board_of(name: str, **options: Unpack[BoardOptions]) -> Leaderboard:
+def board_of(name: str, **options: Unpack[OptionKeywords]) -> Leaderboard:
     options.setdefault("replicates", 200)
+    options.setdefault("prior", DEFAULT_PRIOR)
     return compute_leaderboard(count(AWKWARD[name]), **options)
 
 
@@ -186,11 +187,11 @@ def test_a_covariate_that_cannot_be_told_is_a_named_error() -> None:
     votes = simulate_votes(draw_strengths(4, seed=0), 400, seed=1)
     zero = replace(votes, covariates=np.zeros((400, 1)), covariate_names=("length",))
     with pytest.raises(NoMaximum, match="'length' is 0 in every row"):
-        compute_leaderboard(zero, covariates=True)
+        compute_leaderboard(zero, adjust=True)
     z = np.random.default_rng(0).normal(size=(400, 1))
     twice = replace(votes, covariates=np.hstack([z, 2 * z]), covariate_names=("a", "b"))
     with pytest.raises(NoMaximum, match="repeats another"):
-        compute_leaderboard(twice, covariates=True)
+        compute_leaderboard(twice, adjust=True)
 
 
 @pytest.mark.parametrize(
@@ -213,12 +214,21 @@ def test_unusable_columns_are_named(changes: dict[str, Any], message: str) -> No
     ("options", "message"),
     [
         ({"interval": "guess"}, "interval must be"),
-        ({"model": "elo"}, "model must be"),
-        ({"level": 95}, "level must lie"),
-        ({"prior": 0.0}, "prior must be"),
+        ({"tie_model": "elo"}, "tie_model must be one of 'half', 'davidson', 'rao-kupper'"),
+        ({"level": 95}, "level must be between 0 and 1, such as 0.95, not 95"),
+        ({"prior": 0}, "prior must be a standard deviation > 0 .*, 'fitted', or None .* not 0"),
         ({"prior": float("nan")}, "prior must be"),
-        ({"replicates": 1}, "at least 2"),
-        ({"bootstrap": "magic"}, "kind must be"),
+        ({"prior": "wide"}, "'fitted', or None for no prior, not 'wide'"),
+        ({"replicates": 1}, "replicates must be a whole number of at least 2, not 1"),
+        ({"replicates": 10.5}, "replicates must be"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"cluster": "voter"}, "cluster must be True or False, not 'voter'"),
+        ({"anchor": "p"}, "anchor must be a model's name and its score"),
+        ({"bootstrap": "pivot"}, "no option 'bootstrap'; did you mean interval='pivot' or repl"),
+        ({"model": "davidson"}, "no option 'model'; did you mean tie_model?"),
+        ({"covariates": True}, "no option 'covariates'; did you mean adjust?"),
+        ({"replicas": 5}, "no option 'replicas'; did you mean replicates?"),
+        ({"zzz": 5}, "no option 'zzz'; there are tie_model, interval"),
         ({"cluster": True}, "pass Votes instead"),
     ],
 )

@@ -88,8 +88,8 @@ FamilyOption = Annotated[
         "more. A judge named like a model is of its family.",
     ),
 ]
-BootstrapOption = Annotated[
-    int, typer.Option("--bootstrap", min=2, help="Replicates of the bootstrap.")
+ReplicatesOption = Annotated[
+    int, typer.Option("--replicates", min=2, help="Replicates of the bootstrap.")
 ]
 LevelOption = Annotated[float, typer.Option(help="Confidence level, between 0 and 1.")]
 SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same intervals.")]
@@ -118,7 +118,7 @@ def agreement(
     both_bad: BothBadOption = "tie",
     arms: ArmsOption = False,
     family: FamilyOption = None,
-    bootstrap: BootstrapOption = 1000,
+    replicates: ReplicatesOption = 1000,
     level: LevelOption = 0.95,
     seed: SeedOption = 0,
     min_pairs: MinPairsOption = 20,
@@ -158,7 +158,7 @@ def agreement(
             try:
                 report = agreement_report(
                     source.judgements, by=groups, both_bad=both_bad, families=families,
-                    arms=arms, replicates=bootstrap, level=level, seed=seed,
+                    arms=arms, replicates=replicates, level=level, seed=seed,
                     min_pairs=min_pairs, progress=bar.say,
                 )  # fmt: skip
             except RankingError as error:

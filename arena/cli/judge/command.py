@@ -143,10 +143,12 @@ def show(
     """Show what one judge has done so far, and how it ranks the models."""
     from arena.cli.judge.output import print_judge
     from arena.cli.refusals import refusing
+    from arena.leaderboards.recipe import Recipe
 
-    with refusing(), opened_arena(config, data_dir) as (_, store):
+    with refusing(), opened_arena(config, data_dir) as (settings, store):
         known = _find(store.judgings.judges(), name)
-        print_judge(store, known, as_json=as_json)
+        recipe = Recipe.from_settings(settings.leaderboard)
+        print_judge(store, known, recipe, as_json=as_json)
 
 
 def _find(known: list[KnownJudge], name: str) -> KnownJudge:

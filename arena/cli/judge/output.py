@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from arena.judging.orders import Estimate
     from arena.judging.summaries import Summary
+    from arena.leaderboards.recipe import Recipe
     from arena.store import KnownJudge, Store
     from ranking import Leaderboard
     from serving.specs import ModelSpec
@@ -108,10 +109,10 @@ def draw_judges(found: Sequence[tuple[KnownJudge, Summary]]) -> Table:
     return text_table(["Judge", "Model", "Mode", *counted], lines, right=counted)
 
 
-def print_judge(store: Store, known: KnownJudge, *, as_json: bool) -> None:
+def print_judge(store: Store, known: KnownJudge, recipe: Recipe, *, as_json: bool) -> None:
     """Prints what a judge has done, and its own board."""
     summary = summarise(store.judge_verdicts.calls(known.judge.voter_id))
-    board = _rank(store, known)
+    board = _rank(store, known, recipe)
     if as_json:
         shown = {**describe(known, summary), "board": None if board is None else board.to_dict()}
         typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
@@ -124,9 +125,9 @@ def print_judge(store: Store, known: KnownJudge, *, as_json: bool) -> None:
         print_table(_draw_board(board))
 
 
-def _rank(store: Store, known: KnownJudge) -> Leaderboard | None:
+def _rank(store: Store, known: KnownJudge, recipe: Recipe) -> Leaderboard | None:
     try:
-        return rank_verdicts(store.judge_verdicts.read([known.name]))
+        return rank_verdicts(store.judge_verdicts.read([known.name]), recipe)
     except RankingError as error:
         typer.echo(f"arena: its verdicts cannot be ranked: {error}", err=True)
         return None
@@ -173,7 +174,7 @@ def _draw_summary(known: KnownJudge, summary: Summary) -> Table:
 
 
 def _draw_board(board: Leaderboard) -> Table:
-    level = board.method.get("level", 0.95)
+    level = board.options.level
     figures = ("Score", f"{level:.0%} interval", "Verdicts")
     lines = (
         (

@@ -17,6 +17,7 @@ from arena.cli.refusals import Refusal
 from arena.cli.terminal import Bar, show_progress
 from arena.judging.launching import JudgeWorker, WorkerFailed
 from arena.judging.orders import RunOrder, describe_judge, estimate
+from arena.leaderboards.recipe import Recipe
 from arena.rules.judgements import JudgeMode
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def carry_out(choice: Choice, settings: Settings, store: Store, *, yes: bool, as
         _ask_consent(expected, yes=yes)
     known = store.judgings.register(judge)
     status = _work(order, expected) if expected.to_ask else 0
-    print_judge(store, known, as_json=as_json)
+    print_judge(store, known, Recipe.from_settings(settings.leaderboard), as_json=as_json)
     return status
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
+
+from arena.cli.stores import DataDirOption  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     from arena.cli.rank.output import Ranking
     from arena.cli.rank.votes import Request, Source
-    from ranking import Board
+    from ranking import BoardPart
+    from ranking.boards.options import OptionKeywords
+    from ranking.intervals.bootstrap import Progress
 
 __all__ = ["EXAMPLES", "rank"]
 
@@ -40,35 +44,55 @@ ConfigOption = Annotated[
 DatabaseOption = Annotated[
     str | None, typer.Option("--database", help="Its URL, or the path of an SQLite file.")
 ]
-ModelOption = Annotated[
-    Literal["bradley-terry", "davidson", "rao-kupper"],
-    typer.Option(help="How ties are read: as halves, or by one of the two tie models."),
-]
-IntervalOption = Annotated[
-    Literal["bootstrap", "pivot", "sandwich"],
+TieModelOption = Annotated[
+    Literal["half", "davidson", "rao-kupper"] | None,
     typer.Option(
-        help="Percentiles of a bootstrap, its studentised pivot, or the sandwich formula."
+        help="How ties are read: as half a win each (Bradley-Terry), or by one of two tie models.",
+        show_default="half",
     ),
 ]
-BootstrapOption = Annotated[int, typer.Option("--bootstrap", min=2, help="Replicates of it.")]
-LevelOption = Annotated[float, typer.Option(help="Confidence level, between 0 and 1.")]
+IntervalOption = Annotated[
+    Literal["bootstrap", "pivot", "sandwich"] | None,
+    typer.Option(
+        help="Percentiles of a bootstrap, its studentised pivot, or the sandwich formula.",
+        show_default="bootstrap, or sandwich with --style",
+    ),
+]
+ReplicatesOption = Annotated[
+    int | None,
+    typer.Option(min=2, help="Of the bootstrap.", show_default="the arena's, or 1000"),
+]
+LevelOption = Annotated[
+    float | None,
+    typer.Option(help="Confidence level, between 0 and 1.", show_default="the arena's, or 0.95"),
+]
 ClusterOption = Annotated[
     Literal["voter"] | None,
     typer.Option(help="Take a voter's votes as one: votes of one person are not independent."),
 ]
 WeightsOption = Annotated[
-    Literal["given", "uniform", "design"],
+    Literal["given", "uniform", "design"] | None,
     typer.Option(
         help="The file's own, none, or the inverse draw probability, as if every pair had been "
-        "drawn alike."
+        "drawn alike.",
+        show_default="given",
     ),
 ]
 PriorOption = Annotated[
-    str,
+    str | None,
     typer.Option(
-        metavar="none|SD|fitted",
+        metavar="fitted|SD|none",
         help="Standard deviation of each strength, log-odds; fitted is that of the strengths "
-        "themselves, as the leaderboard page has it.",
+        "themselves.",
+        show_default="fitted",
+    ),
+]
+JudgeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Rank by the verdicts of this judge instead of people's votes; "
+        "arena judge list has the names.",
     ),
 ]
 ColumnOption = Annotated[
@@ -100,7 +124,12 @@ ByOption = Annotated[
     ),
 ]
 MinVotesOption = Annotated[
-    int, typer.Option(min=1, help="A part with fewer votes gets no board of its own.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="A part with fewer votes gets no board of its own.",
+        show_default="the arena's, or 100",
+    ),
 ]
 AnchorOption = Annotated[
     str | None,
@@ -113,13 +142,17 @@ UntilOption = Annotated[
     str | None, typer.Option(metavar="TIME", help="No vote at this time (UTC) or after it.")
 ]
 BothBadOption = Annotated[
-    Literal["tie", "keep", "drop"],
+    Literal["tie", "keep", "drop"] | None,
     typer.Option(
         help="Both-bad votes are ties; or an outcome of their own, counted but without a say in "
-        "the scores; or taken for not cast."
+        "the scores; or taken for not cast.",
+        show_default="tie",
     ),
 ]
-SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same intervals.")]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(min=0, help="The same seed gives the same intervals.", show_default="0"),
+]
 SkipOption = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Leave out bad rows and say how many and why.")
 ]
@@ -137,22 +170,24 @@ def rank(
     *,
     config: ConfigOption = None,
     database: DatabaseOption = None,
-    model: ModelOption = "bradley-terry",
-    interval: IntervalOption = "bootstrap",
-    bootstrap: BootstrapOption = 1000,
-    level: LevelOption = 0.95,
+    data_dir: DataDirOption = None,
+    judge: JudgeOption = None,
+    tie_model: TieModelOption = None,
+    interval: IntervalOption = None,
+    replicates: ReplicatesOption = None,
+    level: LevelOption = None,
     cluster: ClusterOption = None,
-    weights: WeightsOption = "given",
-    prior: PriorOption = "3",
+    weights: WeightsOption = None,
+    prior: PriorOption = None,
     column: ColumnOption = None,
     style: StyleOption = None,
     by: ByOption = None,
-    min_votes: MinVotesOption = 100,
+    min_votes: MinVotesOption = None,
     anchor: AnchorOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
-    both_bad: BothBadOption = "tie",
-    seed: SeedOption = 0,
+    both_bad: BothBadOption = None,
+    seed: SeedOption = None,
     skip_bad_rows: SkipOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
@@ -167,102 +202,87 @@ def rank(
         read_time,
     )
     from arena.cli.rank.output import SUFFIXES, find_doubts, render
+    from arena.cli.rank.source import Place, read_place
     from arena.cli.rank.votes import Request
     from arena.cli.refusals import refusing
     from arena.cli.terminal import find_width, show_progress
     from arena.cli.writing import choose_format, write_text
 
     with refusing():
-        request = Request(
-            by=tuple(dict.fromkeys(by or ())),
-            columns=read_columns(column),
-            style=tuple(dict.fromkeys(style or ())),
-            cluster=cluster is not None,
-            weights=weights,
-            since=read_time("--since", since),
-            until=read_time("--until", until),
-            skip_bad_rows=skip_bad_rows,
-        )
-        options: dict[str, Any] = {
-            "model": model,
-            "interval": "sandwich" if interval == "sandwich" else "bootstrap",
-            "replicates": bootstrap,
-            "bootstrap": "pivot" if interval == "pivot" else "percentile",
-            "level": check_level(level),
-            "cluster": request.cluster,
-            "covariates": bool(request.style),
+        given: dict[str, Any] = {
+            "tie_model": tie_model,
+            "interval": interval,
+            "replicates": replicates,
+            "level": None if level is None else check_level(level),
+            "cluster": True if cluster is not None else None,
+            "adjust": True if style else None,
             "weights": weights,
-            "prior": read_prior(prior),
             "both_bad": both_bad,
             "seed": seed,
             "anchor": read_anchor(anchor),
         }
+        changes: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
+        if prior is not None:
+            changes["prior"] = read_prior(prior)
+        request = Request(
+            by=tuple(dict.fromkeys(by or ())),
+            columns=read_columns(column),
+            style=tuple(dict.fromkeys(style or ())),
+            judge=judge,
+            changes=cast("OptionKeywords", changes),
+            since=read_time("--since", since),
+            until=read_time("--until", until),
+            skip_bad_rows=skip_bad_rows,
+        )
         chosen = choose_format(form, output, SUFFIXES, usual="table")
         check_folder(output)
         with show_progress() as bar:
             bar.say("Reading the votes")
-            source = _read(file, config=config, database=database, request=request)
+            place = Place(file=file, config=config, database=database, data_dir=data_dir)
+            source = read_place(place, request)
             bar.say(f"Ranking {source.models} models")
-            options["progress"] = bar.fill
-            ranking = _compute(source, request=request, min_votes=min_votes, options=options)
+            ranking = _compute(source, request, min_votes=min_votes, progress=bar.fill)
         _tell_what_is_missing(ranking)
         if chosen == "csv":  # the other formats have room for it
-            for doubt in find_doubts(ranking.board):
+            for doubt in find_doubts(ranking.board, source):
                 typer.echo(f"arena: {doubt}", err=True)
         write_text(render(ranking, chosen, width=find_width(output)), output)
 
 
-def _read(
-    file: Path | None, *, config: Path | None, database: str | None, request: Request
-) -> Source:
-    from arena.cli.models import DEFAULT_CONFIG
-    from arena.cli.rank.votes import read_database, read_file
-    from arena.cli.refusals import Refusal
-    from arena.settings import load_settings
-
-    named = {"a file": file, "--config": config, "--database": database}
-    given = [name for name, value in named.items() if value is not None]
-    if len(given) > 1:
-        raise Refusal(f"{' and '.join(given)} name different votes. Give one of them.")
-    if file is not None:
-        return read_file(file, request)
-    if request.columns:
-        raise Refusal("--column names a file's columns, and there is no file. Leave it out.")
-    if database is None:
-        settings = load_settings(config or DEFAULT_CONFIG, runnable=False)
-        return read_database(settings.database.url, request)
-    is_url = "://" in database
-    return read_database(database if is_url else f"sqlite:///{Path(database).absolute()}", request)
-
-
 def _compute(
-    source: Source, *, request: Request, min_votes: int, options: dict[str, Any]
+    source: Source, request: Request, *, min_votes: int | None, progress: Progress
 ) -> Ranking:
     from arena.cli.rank.options import check_anchor
     from arena.cli.rank.output import Ranking
     from arena.cli.refusals import Refusal
     from ranking import NoMaximum, RankingError, Votes, compute_boards, compute_leaderboard
 
-    check_anchor(options["anchor"], source.votes.models)
-    parts: tuple[Board, ...] = ()
+    options = request.choose_options(source.recipe)
+    least = source.recipe.min_votes if min_votes is None else min_votes
+    check_anchor(options.anchor, source.votes.models)
+    parts: tuple[BoardPart, ...] = ()
     try:
         if request.by and isinstance(source.votes, Votes):
             # The overall board comes first and has no minimum: it is what was asked for.
             whole, *found = compute_boards(
-                source.votes, by=request.by, min_votes=min_votes, **options
+                source.votes, options, by=request.by, min_votes=least, progress=progress
             )
             parts = tuple(found)
-            board = whole.board or compute_leaderboard(source.votes, **options)
+            board = whole.board or compute_leaderboard(source.votes, options, progress=progress)
         else:
-            board = compute_leaderboard(source.votes, **options)
+            board = compute_leaderboard(source.votes, options, progress=progress)
     except NoMaximum as error:
-        raise Refusal(f"{error}. Leave out --prior none.") from None
+        # Of its other reasons the message itself says what to do.
+        remedy = ". Leave out --prior none." if "use a prior" in str(error) else "."
+        raise Refusal(f"{source.name}: {error}{remedy}") from None
     except RankingError as error:
         raise Refusal(f"{source.name}: {error}") from None
-    return Ranking(source.describe_voters(board), parts, source, min_votes, request.by)
+    return Ranking(board, parts, source, least, request.by)
 
 
 def _tell_what_is_missing(ranking: Ranking) -> None:
+    for remark in ranking.source.remarks:
+        typer.echo(f"arena: {remark}", err=True)
     for reason, rows in ranking.source.rejected.items():
         typer.echo(f"arena: left out {rows:,} row{'s' * (rows != 1)}: {reason}", err=True)
     labelled = {part.group for part in ranking.parts}
@@ -271,10 +291,16 @@ def _tell_what_is_missing(ranking: Ranking) -> None:
             typer.echo(f"arena: no board by {group}: no vote has one on record", err=True)
     for part in ranking.parts:
         if part.board is None:
-            few = f"{part.votes:,} votes, fewer than --min-votes {ranking.min_votes}"
-            one = (
-                "one person cast (nearly) all its votes, "
-                "which leaves --cluster voter nothing to compare"
+            typer.echo(
+                f"arena: no board for {part.group} {part.label}: {_explain(part, ranking)}",
+                err=True,
             )
-            why = few if part.votes < ranking.min_votes else one
-            typer.echo(f"arena: no board for {part.group} {part.label}: {why}", err=True)
+
+
+def _explain(part: BoardPart, ranking: Ranking) -> str:
+    if part.votes < ranking.min_votes:
+        return f"{part.votes:,} votes, fewer than --min-votes {ranking.min_votes}"
+    one = "one person cast (nearly) all its votes"
+    if ranking.board.options.adjust:
+        return f"its answers are alike in style, or {one}"
+    return f"{one}, which leaves --cluster voter nothing to compare"

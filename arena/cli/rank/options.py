@@ -13,7 +13,7 @@ from ranking.votes.readers import ROLES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ranking.boards.leaderboard import Prior
+    from ranking.boards.options import Prior
 
 __all__ = [
     "check_anchor",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from arena.cli.rank.votes import Source
-    from ranking import Board, Leaderboard
+    from ranking import BoardPart, Leaderboard
 
 __all__ = ["SUFFIXES", "Format", "Ranking", "find_doubts", "render"]
 
@@ -28,8 +28,8 @@ SUFFIXES: dict[str, Format] = {
     ".txt": "table", ".json": "json", ".csv": "csv", ".md": "md", ".html": "html", ".htm": "html",
 }  # fmt: skip
 _LEFT_ALIGNED = ("Model", "Notes")
-_MODELS = {
-    "bradley-terry": "Bradley–Terry, ties as halves",
+_TIE_MODELS = {
+    "half": "Bradley–Terry, ties as halves",
     "davidson": "Davidson",
     "rao-kupper": "Rao–Kupper",
 }
@@ -55,7 +55,7 @@ class Ranking:
     """
 
     board: Leaderboard
-    parts: tuple[Board, ...]
+    parts: tuple[BoardPart, ...]
     source: Source
     min_votes: int
     by: tuple[str, ...]
@@ -81,19 +81,21 @@ def render(ranking: Ranking, form: Format, *, width: int | None) -> str:
     if form == "csv":
         return _render_csv(ranking)
     if form == "md":
-        return "\n".join(_render_markdown(t, b) for t, b in ranking.sections())
+        return "\n".join(_render_markdown(t, b, ranking.source) for t, b in ranking.sections())
     if form == "html":
         return _render_html(ranking)
     return _render_table(ranking, width)
 
 
 def _describe(ranking: Ranking) -> dict[str, Any]:
-    """The board as `ranking` writes it, with the votes it was made from beside the method."""
-    board = ranking.board.to_dict()
-    origin = {"input": ranking.source.described, "code_version": arena.__version__}
-    board["method"] = {**board["method"], **origin}
+    """The board as `ranking` writes it, with the votes it was made from beside it."""
+    source, board = ranking.source, ranking.board.to_dict()
+    board |= {"input": source.described, "code_version": arena.__version__}
+    if source.voters is not None:
+        ignored = bool(find_doubts(ranking.board, source))
+        board["input"] |= {"voters": source.voters, "voters_ignored": ignored}
     if ranking.by:
-        board["method"]["min_votes"] = ranking.min_votes
+        board["min_votes"] = ranking.min_votes
         board["boards"] = [part.to_dict() for part in ranking.parts]
     return board
 
@@ -139,16 +141,22 @@ def _table(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
 def _caption(board: Leaderboard) -> str:
     """How the board was made, in one line."""
     method, found = board.method, board.diagnostics
-    parts = [f"{found['votes']:,} votes", f"{found['models']} models", _MODELS[method["model"]]]
+    parts = [
+        f"{found['votes']:,} votes",
+        f"{found['models']} models",
+        _TIE_MODELS[method["tie_model"]],
+    ]
     over = "voters" if method["cluster"] else "battles"
-    if method["interval"] == "bootstrap":
-        kind = "pivot " if method["bootstrap"] == "pivot" else ""
+    if method["interval"] != "sandwich":
+        kind = "pivot " if method["interval"] == "pivot" else ""
         parts.append(
             f"{_level(board)} {kind}intervals from {method['replicates']:,} resamples of {over}"
         )
     else:
         parts.append(f"{_level(board)} sandwich intervals over {over}")
-    parts.append("no prior" if method["prior"] is None else f"prior SD {method['prior']:g}")
+    fitted = " fitted" if method["prior"] == "fitted" else ""
+    width = method["prior_sd"]
+    parts.append("no prior" if width is None else f"prior SD {width:.3g}{fitted}")
     if method["weights"] == "design":
         parts.append(f"design weights, worth {found['effective_votes']:,.0f} votes")
     if method["both_bad"] == "keep":
@@ -160,7 +168,7 @@ def _caption(board: Leaderboard) -> str:
     return "; ".join(parts)
 
 
-def _remarks(board: Leaderboard) -> list[str]:
+def _remarks(board: Leaderboard, source: Source) -> list[str]:
     """What a reader should know before believing the ranks."""
     found = board.diagnostics
     remarks = [f"Ranks: where each model may stand, all at once with {_level(board)} confidence."]
@@ -168,7 +176,7 @@ def _remarks(board: Leaderboard) -> list[str]:
         remarks.append("Provisional: only the prior keeps the score finite.")
     if found["islands"] > 1:
         remarks.append("Models of different groups have not met, not even through others.")
-    remarks += find_doubts(board)
+    remarks += find_doubts(board, source)
     remarks += [
         f"{c.name}: {c.estimate:+.3f} log-odds, {_level(board)} interval "
         f"{c.lower:+.3f} to {c.upper:+.3f}."
@@ -177,13 +185,16 @@ def _remarks(board: Leaderboard) -> list[str]:
     return remarks
 
 
-def find_doubts(board: Leaderboard) -> list[str]:
+def find_doubts(board: Leaderboard, source: Source) -> list[str]:
     """Why its intervals may promise too much."""
     found = board.diagnostics
-    if not found.get("voters_ignored"):
+    voters = found.get("voters")
+    if voters is None and found["votes"] == source.votes_in_all:
+        voters = source.voters  # counts do not say who voted
+    if voters is None or board.options.cluster or voters >= found["votes"]:
         return []
     doubt = (
-        f"The intervals take the votes of one person for independent ({found['voters']:,} "
+        f"The intervals take the votes of one person for independent ({voters:,} "
         "voters), so they may be too short: see --cluster voter."
     )
     return [doubt]
@@ -204,14 +215,14 @@ def _render_table(ranking: Ranking, width: int | None) -> str:
         right = [name for name in titles if name not in _LEFT_ALIGNED]
         heading = title if ranking.parts else None
         parts.append(text_table(titles, lines, title=heading, right=right))
-        parts += [_caption(board), *_remarks(board)]
+        parts += [_caption(board), *_remarks(board, ranking.source)]
     return render_text(parts, width=width)
 
 
-def _render_markdown(title: str, board: Leaderboard) -> str:
+def _render_markdown(title: str, board: Leaderboard, source: Source) -> str:
     titles, lines = _table(board)
     rows = format_markdown(titles, lines, left=_LEFT_ALIGNED)
-    remarks = [f"- {line}" for line in _remarks(board)]
+    remarks = [f"- {line}" for line in _remarks(board, source)]
     return "\n".join([f"## {title}", "", f"{_caption(board)}.", "", *rows, "", *remarks, ""])
 
 
@@ -224,7 +235,7 @@ def _render_html(ranking: Ranking) -> str:
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>\n"
             for line in lines
         )
-        remarks = "".join(f"<li>{escape(line)}</li>" for line in _remarks(board))
+        remarks = "".join(f"<li>{escape(line)}</li>" for line in _remarks(board, ranking.source))
         body += (
             f"<h1>{escape(title)}</h1>\n<table><caption>{escape(_caption(board))}</caption>\n"
             f"<thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table>\n"

@@ -1,32 +1,27 @@
-"""Where `arena rank` takes its votes from: a file, or counts from the arena's database."""
+"""Which votes `arena rank` is asked for, and those of a file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arena.cli.preflight import explain
 from arena.cli.refusals import Refusal
-from arena.leaderboards.style import FEATURES, measure_votes
+from arena.leaderboards.recipe import DEFAULT_RECIPE, Recipe
 from ranking import Comparisons, InvalidVote, RankingError, Votes, read_votes
+from ranking.boards.options import OptionKeywords
 from ranking.boards.split import PERIODS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
+    from pathlib import Path
 
-    from numpy.typing import NDArray
+    from ranking import Options
 
-    from arena.store import Detail, DetailedCount, Store
-    from ranking import Leaderboard
-    from ranking.votes.weights import Weighting
-
-__all__ = ["Request", "Source", "read_database", "read_file"]
-
-RECORDED_GROUPS = ("category", "language")
+__all__ = ["Request", "Source", "describe_times", "read_file", "say_times"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +31,9 @@ class Request:
     Attributes:
         by: groups that boards are split by.
         columns: a file's columns by what they hold, where their names do not tell.
-        style: what strengths are adjusted for: columns of a file, or `FEATURES`.
-        cluster: whether voters are told apart.
-        weights: what a vote weighs.
+        style: what strengths are adjusted for: columns of a file, or features of answers.
+        judge: whose verdicts are ranked instead of people's votes, `None` for the latter.
+        changes: options of the leaderboard that were asked for.
         since: no vote before this time.
         until: no vote at this time or after it.
         skip_bad_rows: leave out rows of a file that cannot be counted.
@@ -47,11 +42,15 @@ class Request:
     by: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     style: tuple[str, ...] = ()
-    cluster: bool = False
-    weights: Weighting = "given"
+    judge: str | None = None
+    changes: OptionKeywords = field(default_factory=OptionKeywords)
     since: datetime | None = None
     until: datetime | None = None
     skip_bad_rows: bool = False
+
+    def choose_options(self, recipe: Recipe) -> Options:
+        """The recipe's options, changed by those that were asked for."""
+        return (recipe.style if self.style else recipe.options).change(**self.changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,28 +61,29 @@ class Source:
         name: the file, or the database without its password.
         votes: single votes, or counts where those are enough.
         described: the same for the record: names, times, the last vote's number.
+        recipe: how the leaderboards of those votes are made where nothing is asked for.
         rejected: rows left out, by reason.
         voters: how many voted, where the votes do not say who.
+        remarks: what else was left out, and why.
     """
 
     name: str
     votes: Comparisons | Votes
-    described: dict[str, Any]
+    described: dict[str, Any] = field(default_factory=dict)
+    recipe: Recipe = DEFAULT_RECIPE
     rejected: dict[str, int] = field(default_factory=dict)
     voters: int | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def models(self) -> int:
         """How many models have votes."""
         return len(self.votes.models)
 
-    def describe_voters(self, board: Leaderboard) -> Leaderboard:
-        """The board, saying whether its intervals take votes of one person for independent."""
-        if self.voters is None or "voters" in board.diagnostics:
-            return board
-        ignored = self.voters < board.diagnostics["votes"]
-        voters = {"voters": self.voters, "voters_ignored": ignored}
-        return replace(board, diagnostics={**board.diagnostics, **voters})
+    @property
+    def votes_in_all(self) -> int:
+        """How many votes there are."""
+        return self.votes.votes if isinstance(self.votes, Comparisons) else len(self.votes)
 
 
 def read_file(path: Path, request: Request) -> Source:
@@ -113,123 +113,8 @@ def read_file(path: Path, request: Request) -> Source:
         _refuse_details(path, request)
     else:
         votes = _check_details(path, _select_time(path, votes, request), request)
-    described = {"file": path.name, **_describe_times(request), "rejected": reading.rejected}
+    described = {"file": path.name, **describe_times(request), "rejected": reading.rejected}
     return Source(name=str(path), votes=votes, described=described, rejected=reading.rejected)
-
-
-def read_database(url: str, request: Request) -> Source:
-    """The votes that count in an arena's database, aggregated there.
-
-    Raises:
-        Refusal: there is no database, no vote, or it does not record what is asked for.
-    """
-    from sqlalchemy.engine import make_url
-
-    from arena.store import StoreError, open_store
-
-    name = _check_database(url)
-    unknown = [group for group in request.by if group not in (*RECORDED_GROUPS, *PERIODS)]
-    if unknown:
-        raise Refusal(
-            f'--by "{unknown[0]}" is not on record in a database. '
-            f"There are: {', '.join((*RECORDED_GROUPS, *PERIODS))}; a file may have any column."
-        )
-    unmeasured = [name for name in request.style if name not in FEATURES]
-    if unmeasured:
-        raise Refusal(
-            f'--style "{unmeasured[0]}" is not measured in a database. '
-            f"There are: {', '.join(FEATURES)}; a file may have any column."
-        )
-    try:
-        store = open_store(url)
-    except StoreError as error:
-        raise Refusal(str(error)) from None
-    try:
-        last = store.votes.last_id()
-        votes = _read_votes(store, request)
-        voters = store.votes.count_voters(since=request.since, until=request.until)
-    finally:
-        store.close()
-    if votes is None and request.style and voters:
-        raise Refusal(
-            f"{name} has votes{_say_times(request)}, but none whose answers are on record, which "
-            "--style needs. Leave it out."
-        )
-    if votes is None:
-        raise Refusal(f"{name} has no vote that counts{_say_times(request)}. Vote, then rank.")
-    described = {
-        "database": make_url(url).render_as_string(hide_password=True),
-        **_describe_times(request),
-        "last_vote_id": last,
-    }
-    return Source(name=name, votes=votes, described=described, voters=voters)
-
-
-def _read_votes(store: Store, request: Request) -> Comparisons | Votes | None:
-    """Counts where those are enough; `None` where no vote counts."""
-    times = {"since": request.since, "until": request.until}
-    if request.style:
-        voted = store.answers.read(since=request.since, until=request.until)
-        return measure_votes(voted, request.style)
-    asked: dict[Detail, bool] = {
-        "voter_id": request.cluster,
-        "probability": request.weights == "design",
-        "day": bool(set(request.by) & set(PERIODS)),
-        "category": "category" in request.by,
-        "language": "language" in request.by,
-    }
-    details = [name for name, is_asked in asked.items() if is_asked]
-    if details:
-        return _expand(store.votes.by_detail(details, **times), details)
-    counts = store.votes.by_outcome(**times)
-    return Comparisons.from_counts(*zip(*counts, strict=True)) if counts else None
-
-
-def _check_database(url: str) -> str:
-    """The database's name without its password; a missing SQLite file is not created."""
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise Refusal(
-            f'"{url}" is not a database URL. Write for example '
-            "sqlite:////srv/arena/arena.db, or the path of an SQLite file."
-        ) from None
-    if parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").is_file():
-        raise Refusal(
-            f"there is no database {parsed.database or url} yet. Name one with --database, "
-            "or let arena up make it."
-        )
-    return parsed.render_as_string(hide_password=True)
-
-
-def _expand(counts: Sequence[DetailedCount], details: Sequence[Detail]) -> Votes | None:
-    """One row a vote, as `ranking` wants where voters, weights or groups matter."""
-    if not counts:
-        return None
-    repeated = np.repeat(np.arange(len(counts)), [count.votes for count in counts])
-    columns = {
-        name: np.array([getattr(count, name) for count in counts], dtype=object)[repeated]
-        for name in ("model_a", "model_b", "outcome", *details)
-    }
-    chance = columns.get("probability")
-    day = columns.get("day")
-    return Votes.from_columns(
-        columns["model_a"],
-        columns["model_b"],
-        columns["outcome"],
-        voter=columns.get("voter_id"),
-        draw_probability=None if chance is None else chance.astype(float),
-        time=None if day is None else _seconds(day),
-        groups={name: columns[name] for name in RECORDED_GROUPS if name in columns},
-    )
-
-
-def _seconds(days: NDArray[Any]) -> NDArray[np.float64]:
-    """Midnight (UTC) of each day, in seconds since 1970."""
-    return np.asarray(days.astype("datetime64[s]").astype(np.int64), dtype=float)
 
 
 def _explain_bad_votes(path: Path, error: RankingError) -> str:
@@ -254,14 +139,14 @@ def _select_time(path: Path, votes: Votes, request: Request) -> Votes:
     if request.until is not None:
         kept &= votes.time < request.until.timestamp()
     if not kept.any():
-        raise Refusal(f"{path} has no vote{_say_times(request)}. Choose another time.")
+        raise Refusal(f"{path} has no vote{say_times(request)}. Choose another time.")
     return votes.select(kept).drop_absent_models()
 
 
 def _check_details(path: Path, votes: Votes, request: Request) -> Votes:
-    if request.cluster and votes.voter is None:
+    if request.changes.get("cluster") and votes.voter is None:
         raise Refusal(f"{path} has no column of voters, which --cluster needs. Leave it out.")
-    if request.weights == "design" and votes.draw_probability is None:
+    if request.changes.get("weights") == "design" and votes.draw_probability is None:
         raise Refusal(
             f"{path} has no column draw_probability, which --weights design needs. Leave it out."
         )
@@ -273,8 +158,8 @@ def _check_details(path: Path, votes: Votes, request: Request) -> Votes:
 def _refuse_details(path: Path, request: Request) -> None:
     """Counts know pairs and outcomes, nothing else."""
     asked = {
-        "--cluster": request.cluster,
-        "--weights design": request.weights == "design",
+        "--cluster": request.changes.get("cluster"),
+        "--weights design": request.changes.get("weights") == "design",
         "--style": request.style,
         "--by": request.by,
         "--since": request.since,
@@ -285,10 +170,12 @@ def _refuse_details(path: Path, request: Request) -> None:
             raise Refusal(f"{path} holds counts, and {option} needs single votes. Leave it out.")
 
 
-def _describe_times(request: Request) -> dict[str, str]:
+def describe_times(request: Request) -> dict[str, str]:
+    """The ends of the time asked for, by name."""
     times = {"since": request.since, "until": request.until}
     return {name: time.isoformat() for name, time in times.items() if time is not None}
 
 
-def _say_times(request: Request) -> str:
-    return "".join(f" {name} {time}" for name, time in _describe_times(request).items())
+def say_times(request: Request) -> str:
+    """The same as the end of a sentence."""
+    return "".join(f" {name} {time}" for name, time in describe_times(request).items())

@@ -11,7 +11,7 @@ from ranking.scale import POINTS_PER_LOG_ODDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena.leaderboards.published import Board
+    from arena.leaderboards.published import PublishedBoard
     from arena.leaderboards.views import BoardView
     from arena.web.texts import Texts
     from ranking import Coefficient
@@ -50,7 +50,7 @@ def render_choice(view: BoardView, texts: Texts) -> str:
     return f'<div class="board-choice" role="group" aria-label="{label}">{"".join(parts)}</div>'
 
 
-def render_chosen(view: BoardView, board: Board, texts: Texts) -> str:
+def render_chosen(view: BoardView, board: PublishedBoard, texts: Texts) -> str:
     """What the chosen board is made of; nothing for the overall one."""
     words = texts["leaderboard"]
     parts = []

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from arena.leaderboards.judges import JudgeBoard
-    from arena.leaderboards.published import Board
+    from arena.leaderboards.published import PublishedBoard
     from arena.web.texts import Texts
     from ranking import Entry
 
 _COLUMNS = ("rank", "model", "score", "interval", "verdicts", "people")
 
 
-def render_judges(boards: Sequence[JudgeBoard], people: Board | None, texts: Texts) -> str:
+def render_judges(boards: Sequence[JudgeBoard], people: PublishedBoard | None, texts: Texts) -> str:
     """A table a judge, with people's rank in its last column; nothing where there are none.
 
     Args:

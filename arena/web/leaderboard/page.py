@@ -28,9 +28,9 @@ from arena.web.leaderboard.table import (
 from arena.writing import format_csv
 
 if TYPE_CHECKING:
-    from arena.leaderboards.boards import Boards
-    from arena.leaderboards.judges import JudgeBoards
-    from arena.leaderboards.published import Board
+    from arena.leaderboards.judges import JudgeBoardKeeper
+    from arena.leaderboards.keeper import LeaderboardKeeper
+    from arena.leaderboards.published import PublishedBoard
     from arena.leaderboards.views import BoardView
     from arena.matchmaking.matchmaker import Matchmaker, Outlook
     from arena.web.texts import Texts
@@ -46,9 +46,9 @@ _NO_BOARD = "there is no leaderboard yet: no vote was counted"
 
 def build_leaderboard_page(
     texts: Texts,
-    boards: Boards,
+    boards: LeaderboardKeeper,
     matchmaker: Matchmaker,
-    judge_boards: JudgeBoards,
+    judge_boards: JudgeBoardKeeper,
     *,
     title: str,
     language: str,
@@ -154,11 +154,12 @@ def _look_ahead(matchmaker: Matchmaker) -> Outlook | None:
         return None
 
 
-def leaderboard_routes(boards: Boards) -> APIRouter:
+def leaderboard_routes(boards: LeaderboardKeeper, judge_boards: JudgeBoardKeeper) -> APIRouter:
     """`/leaderboard.csv` and `/leaderboard.json`; 404 before the first vote was counted.
 
     Args:
         boards: where the board comes from.
+        judge_boards: where those of judges come from.
     """
     router = APIRouter()
 
@@ -176,47 +177,49 @@ def leaderboard_routes(boards: Boards) -> APIRouter:
         board = boards.latest()
         if board is None:
             return JSONResponse({"error": _NO_BOARD}, status_code=404)
-        return JSONResponse(describe_board(board), headers=_download_headers(board, "json"))
+        return JSONResponse(
+            {
+                **describe_board(board),
+                "judges": [judged.to_dict() for judged in judge_boards.latest()],
+            },
+            headers=_download_headers(board, "json"),
+        )
 
     return router
 
 
-def describe_board(board: Board) -> dict[str, Any]:
+def describe_board(board: PublishedBoard) -> dict[str, Any]:
     """A board as JSON types: `leaderboard` is read back by `ranking.Leaderboard.from_dict`.
 
     So is each `board` in `boards`, which has the categories and the boards at equal style.
     """
-    method = board.leaderboard.method
     return {
         "snapshot": board.snapshot_id,
         "computed_at": board.computed_at.isoformat(),
         "votes": board.votes,
         "last_vote_id": board.last_vote_id,
         "code_version": board.code_version,
-        "level": method["level"],
-        "method": method["model"],
-        "interval": method["interval"],
-        "seed": method["seed"],
+        "options": board.leaderboard.options.to_dict(),
         "settings": dict(board.settings),
         "leaderboard": board.leaderboard.to_dict(),
         "boards": describe_parts(board.categories, board.style),
     }
 
 
-def write_csv(board: Board) -> str:
+def write_csv(board: PublishedBoard) -> str:
     """A line a model; the last columns, alike on all lines, say what made them."""
-    described = describe_board(board)
+    options = board.leaderboard.options.to_dict()
     origin = {
-        key: described[key]
-        for key in (
-            "snapshot", "computed_at", "code_version", "method", "interval", "level", "seed"
-        )
-    }  # fmt: skip
+        "snapshot": board.snapshot_id,
+        "computed_at": board.computed_at.isoformat(),
+        "code_version": board.code_version,
+        **{key: options[key] for key in ("tie_model", "interval", "level", "prior", "seed")},
+    }
     lines = [{**asdict(entry), **origin} for entry in board.leaderboard.entries]
     return format_csv(list(lines[0]), lines)
 
 
-def _download_headers(board: Board, kind: str) -> dict[str, str]:
+def _download_headers(board: PublishedBoard, kind: str) -> dict[str, str]:
     name = f"leaderboard-{board.snapshot_id}.{kind}"
     return {
         "Content-Disposition": f'attachment; filename="{name}"',

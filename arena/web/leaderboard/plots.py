@@ -16,7 +16,7 @@ from arena.web.leaderboard.table import level_of, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from arena.leaderboards.published import Board
+    from arena.leaderboards.published import PublishedBoard
     from arena.leaderboards.views import BoardLine, BoardView
     from arena.web.texts import Texts
 
@@ -28,7 +28,7 @@ _MOST_TICKS = 7
 Cell = tuple[float, str, str]
 
 
-def render_intervals(view: BoardView, board: Board, texts: Texts) -> str:
+def render_intervals(view: BoardView, board: PublishedBoard, texts: Texts) -> str:
     """A bar from lower to upper with a dot at the score, a line a model."""
     words = texts["leaderboard"]
     ticks = choose_ticks(
@@ -51,7 +51,7 @@ def render_intervals(view: BoardView, board: Board, texts: Texts) -> str:
     )
 
 
-def render_heat_maps(board: Board, texts: Texts, *, beside: str = "") -> str:
+def render_heat_maps(board: PublishedBoard, texts: Texts, *, beside: str = "") -> str:
     """Win rates and battle counts of each pair, side by side where there is room.
 
     Args:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from arena.leaderboards.published import Board
+    from arena.leaderboards.published import PublishedBoard
     from arena.leaderboards.views import BoardLine, BoardModel, BoardView
     from arena.web.texts import Texts
 
@@ -51,9 +51,9 @@ def percent(share: float | None) -> str:
     return MISSING if share is None else f"{share:.0%}"
 
 
-def level_of(board: Board) -> str:
+def level_of(board: PublishedBoard) -> str:
     """The confidence level of a board's intervals, such as 95%."""
-    return f"{100 * board.leaderboard.method['level']:.4g}%"
+    return f"{100 * board.leaderboard.options.level:.4g}%"
 
 
 def render_empty(view: BoardView, texts: Texts, *, arena_path: str) -> str:
@@ -78,15 +78,17 @@ def render_empty(view: BoardView, texts: Texts, *, arena_path: str) -> str:
     )
 
 
-def render_facts(board: Board, texts: Texts) -> str:
+def render_facts(board: PublishedBoard, texts: Texts) -> str:
     """When the board was computed, from how many votes and how; downloads."""
     words = texts["leaderboard"]
-    replicates = board.leaderboard.method["replicates"]
-    if replicates is None:
+    options = board.leaderboard.options
+    if not options.is_resampled:
         intervals = say(words["fact_intervals_sandwich"], level=level_of(board))
     else:
         intervals = say(
-            words["fact_intervals_value"], level=level_of(board), replicates=f"{replicates:,}"
+            words["fact_intervals_value"],
+            level=level_of(board),
+            replicates=f"{options.replicates:,}",
         )
     facts = (
         (words["fact_votes"], f"{board.votes:,}"),
@@ -122,7 +124,7 @@ def render_progress(view: BoardView, texts: Texts) -> str:
     )
 
 
-def render_table(view: BoardView, board: Board, texts: Texts) -> str:
+def render_table(view: BoardView, board: PublishedBoard, texts: Texts) -> str:
     """The ranking in a box that scrolls sideways on narrow screens."""
     words = texts["leaderboard"]
     heads = "".join(_head(column, board, texts) for column in COLUMNS)
@@ -138,7 +140,7 @@ def render_table(view: BoardView, board: Board, texts: Texts) -> str:
     )  # fmt: skip
 
 
-def render_explanations(view: BoardView, board: Board, texts: Texts) -> str:
+def render_explanations(view: BoardView, board: PublishedBoard, texts: Texts) -> str:
     """How to read the table, with the numbers that this board was made with."""
     words = texts["leaderboard"]
     level = level_of(board)
@@ -165,11 +167,11 @@ def _time(moment: datetime) -> str:
     return f'<time datetime="{utc:%Y-%m-%dT%H:%M:%SZ}">{utc:%Y-%m-%d %H:%M} UTC</time>'
 
 
-def _has_islands(board: Board) -> bool:
+def _has_islands(board: PublishedBoard) -> bool:
     return any(entry.island for entry in board.leaderboard.entries)
 
 
-def _head(column: Column, board: Board, texts: Texts) -> str:
+def _head(column: Column, board: PublishedBoard, texts: Texts) -> str:
     label = say(texts["leaderboard"][f"column_{column.key}"], level=level_of(board))
     kind = "number" if column.is_number else "text"
     order = ' aria-sort="ascending"' if column.key == "rank" else ""
@@ -181,7 +183,7 @@ def _head(column: Column, board: Board, texts: Texts) -> str:
     )
 
 
-def _row(line: BoardLine, place: int, board: Board, texts: Texts) -> str:
+def _row(line: BoardLine, place: int, board: PublishedBoard, texts: Texts) -> str:
     """A ranked model; `data-value` is what its column is sorted by."""
     entry = line.entry
     spread = f"{entry.lower:.0f} – {entry.upper:.0f}"

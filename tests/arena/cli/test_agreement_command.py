@@ -23,7 +23,7 @@ from ranking import agreement_report, read_judgements
 if TYPE_CHECKING:
     from pathlib import Path
 
-FEW = ("--bootstrap", "50")
+FEW = ("--replicates", "50")
 COLUMNS = ("item", "judge", "kind", "model_a", "model_b", "winner", "category", "length_a",
            "length_b", "seconds")  # fmt: skip
 NAMES = ("Amber", "Birch [beta]", "Cedar|new")

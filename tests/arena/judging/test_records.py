@@ -11,6 +11,7 @@ from sqlalchemy import insert, select, text, update
 
 from arena.judging.summaries import summarise
 from arena.leaderboards.judges import rank_verdicts
+from arena.leaderboards.recipe import Recipe
 from arena.rules.battles import Outcome, VoterKind
 from arena.rules.judgements import (
     CallKey,
@@ -20,6 +21,7 @@ from arena.rules.judgements import (
     Reading,
     Verdict,
 )
+from arena.settings import LeaderboardSettings
 from arena.store import Claim, Store
 from arena.store.engine import begin_write
 from arena.store.judge_tables import judge_calls
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 JUDGE = Judge(model="Judge", mode=JudgeMode.PLAIN, prompts_hash="p", sampling={"seed": 1})
+QUICK = Recipe.from_settings(LeaderboardSettings(replicates=100))
 REQUEST = [{"role": "user", "content": "Which?"}]
 A, B, TIE, BOTH_BAD = Outcome
 
@@ -170,10 +173,10 @@ def test_no_verdict_of_a_judge_is_a_vote(store: Store) -> None:
     with store.engine.connect() as connection:
         kinds = select(voters.c.kind).join(votes, votes.c.voter_id == voters.c.id)
         assert set(connection.scalars(kinds)) == {VoterKind.CROWD}
-    board = rank_verdicts(store.judge_verdicts.read(), replicates=100)
+    board = rank_verdicts(store.judge_verdicts.read(), QUICK)
     assert board is not None
     assert board.diagnostics["votes"] == 6
-    assert rank_verdicts([]) is None
+    assert rank_verdicts([], QUICK) is None
 
 
 def test_the_board_of_a_judge_is_that_of_its_verdicts(store: Store) -> None:
@@ -185,7 +188,7 @@ def test_the_board_of_a_judge_is_that_of_its_verdicts(store: Store) -> None:
     for battle_id, a, b in rows:
         verdict = A if a == "Amber" else B if b == "Amber" else TIE
         judge_turn(store, battle_id, (verdict, verdict))
-    board = rank_verdicts(store.judge_verdicts.read(), replicates=100)
+    board = rank_verdicts(store.judge_verdicts.read(), QUICK)
     assert board is not None
     assert board.models[0] == "Amber"
     assert board.entry("Amber").wins == 8

@@ -19,7 +19,7 @@ from page_client import PageClient
 from serving_arena import recorded_model, serve
 from sqlalchemy import create_engine, select, text
 
-from arena.leaderboards.published import Board
+from arena.leaderboards.published import PublishedBoard
 from arena.rules.battles import BattleStatus, Outcome, ResponseStatus
 from arena.store import Snapshot
 from arena.store.tables import battles, responses, snapshots, votes
@@ -210,7 +210,7 @@ def check_snapshots(engine: Engine) -> None:
             for row in connection.execute(select(snapshots).order_by(snapshots.c.id)).mappings()
         ]
         counted = connection.scalar(text("SELECT count(*) FROM votes"))
-    boards = [Board.from_snapshot(snapshot) for snapshot in published]
+    boards = [PublishedBoard.from_snapshot(snapshot) for snapshot in published]
     assert boards
     assert [board.votes for board in boards] == sorted(board.votes for board in boards)
     assert boards[-1].votes <= (counted or 0)

@@ -266,7 +266,7 @@ def count_pairs(verdicts: list[Verdicts], first: str, second: str) -> tuple[int,
 
 def check_report(arena: RunningArena, verdicts: list[Verdicts]) -> None:
     """Every kind is compared with every other, on as many pairs as there are."""
-    options = ("agreement", "--assignment", STUDY, "--bootstrap", "200", "--min-pairs", "1")
+    options = ("agreement", "--assignment", STUDY, "--replicates", "200", "--min-pairs", "1")
     report = json.loads(call(arena, *options, "--format", "json"))
     assert [kind["kind"] for kind in report["kinds"]] == ["crowd", "expert", "judge"]
     assert [kind["judges"] for kind in report["kinds"]] == [2, 2, 1]

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from ranking import Judgements, agreement_report, audit_orders, sideless_kappa
-from ranking.agreement.boards import compare_boards
 from ranking.agreement.comparisons import Comparison
 from ranking.agreement.intervals import ClusteredResampling
 from ranking.agreement.pairs import pair_judgements
+from ranking.agreement.rankings import compare_boards
 from ranking.agreement.rates import measure_agreements
 
 if TYPE_CHECKING:

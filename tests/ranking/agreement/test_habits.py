@@ -13,9 +13,9 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau, spearmanr, weightedtau
 
 from ranking import InvalidVote, Judgements, RankingError, agreement_report
-from ranking.agreement.boards import compare_boards, kendall_tau, spearman_rho, weighted_tau
 from ranking.agreement.habits import audit_self_preference
 from ranking.agreement.intervals import ClusteredResampling
+from ranking.agreement.rankings import compare_boards, kendall_tau, spearman_rho, weighted_tau
 from ranking.agreement.rubber_stamp import measure_arms, select_blind
 from ranking.pairing.simulate import draw_strengths, simulate_votes
 

@@ -148,7 +148,7 @@ def test_style_control_separates_style_from_strength() -> None:
     strengths = np.array([0.5, 0.0, -0.5, 0.0])
     plain = simulate_votes(strengths, 30_000, seed=13, style={"length": 0.4})
     assert plain.covariates is not None
-    board = compute_leaderboard(plain, covariates=True, interval="sandwich")
+    board = compute_leaderboard(plain, adjust=True, interval="sandwich")
     (effect,) = board.coefficients
     assert effect.name == "length"
     assert effect.lower < 0.4 < effect.upper

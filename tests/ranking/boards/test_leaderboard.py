@@ -141,7 +141,7 @@ def test_an_arena_of_nothing_but_bad_answers() -> None:
     kept = compute_leaderboard(votes, both_bad="keep", replicates=20)
     assert [entry.both_bad_rate for entry in kept.entries] == [1.0, 1.0]
     assert all(entry.provisional for entry in kept.entries)
-    pivot = compute_leaderboard(votes, both_bad="keep", replicates=20, bootstrap="pivot")
+    pivot = compute_leaderboard(votes, both_bad="keep", replicates=20, interval="pivot")
     assert pivot.entries == kept.entries
     with pytest.raises(RankingError, match="every vote is both-bad"):
         compute_leaderboard(votes, both_bad="drop")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ranking import RankingError, Votes, compute_leaderboard
-from ranking.boards.split import Board, compute_boards, label_periods
+from ranking.boards.split import BoardPart, compute_boards, label_periods
 from ranking.pairing.simulate import draw_strengths, simulate_votes
 from ranking.votes.votes import Group
 
@@ -66,15 +66,15 @@ def test_months_weeks_and_days(votes: Votes) -> None:
 def test_boards_survive_json(votes: Votes) -> None:
     boards = compute_boards(votes, by=["category"], interval="sandwich")
     text = json.dumps([board.to_dict() for board in boards])
-    assert tuple(Board.from_dict(data) for data in json.loads(text)) == boards
+    assert tuple(BoardPart.from_dict(data) for data in json.loads(text)) == boards
 
 
 def test_boards_with_and_without_style_in_one_call() -> None:
     styled = simulate_votes(draw_strengths(4, seed=3), 2_000, seed=4, style={"length": 0.5})
-    (overall,) = compute_boards(styled, interval="sandwich", adjust=True)
+    (overall,) = compute_boards(styled, interval="sandwich", also_adjusted=True)
     assert overall.board == compute_leaderboard(styled, interval="sandwich")
-    assert overall.adjusted == compute_leaderboard(styled, interval="sandwich", covariates=True)
-    assert Board.from_dict(json.loads(json.dumps(overall.to_dict()))) == overall
+    assert overall.adjusted == compute_leaderboard(styled, interval="sandwich", adjust=True)
+    assert BoardPart.from_dict(json.loads(json.dumps(overall.to_dict()))) == overall
 
 
 def test_the_replicates_of_all_boards_are_told_together(votes: Votes) -> None:

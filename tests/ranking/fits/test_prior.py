@@ -15,7 +15,7 @@ from ranking.pairing.simulate import draw_strengths, simulate_votes
 from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 
 if TYPE_CHECKING:
-    from ranking.boards.leaderboard import Prior
+    from ranking.boards.options import Prior
 
 
 def votes_on(strengths: np.ndarray, votes: int, seed: int) -> Comparisons:
@@ -46,9 +46,11 @@ def test_of_models_that_are_alike_it_knows_no_more_than_the_votes_do() -> None:
 def test_a_board_says_which_prior_it_was_and_can_be_made_again_with_it() -> None:
     votes = votes_on(draw_strengths(12, spread=0.6, seed=4), 900, seed=5)
     fitted = compute_leaderboard(votes, prior="fitted", replicates=100)
-    width = fitted.method["prior"]
+    width = fitted.method["prior_sd"]
     assert 0.3 < width < 1.2
-    assert compute_leaderboard(votes, prior=width, replicates=100) == fitted
+    again = compute_leaderboard(votes, prior=width, replicates=100)
+    assert again.entries == fitted.entries
+    assert again.method == {**fitted.method, "prior": width}
 
 
 def test_a_prior_of_another_word_is_refused() -> None:

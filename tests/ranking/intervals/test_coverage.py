@@ -38,7 +38,7 @@ def test_sandwich_intervals_cover(design: object) -> None:
 
 
 def test_bootstrap_intervals_cover() -> None:
-    kinds = ["percentile", "pivot"]
+    kinds = ["bootstrap", "pivot"]
     found = STUDY.measure_coverage(STUDY.DESIGNS[2], kinds, arenas=40, replicates=200)
     for kind in kinds:
         assert found[kind].single == pytest.approx(0.95, abs=0.03)

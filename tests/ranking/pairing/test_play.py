@@ -10,6 +10,7 @@ from scipy.stats import kendalltau
 
 from ranking import compute_leaderboard
 from ranking.errors import RankingError
+from ranking.fits.bradley_terry import DEFAULT_PRIOR
 from ranking.pairing.constraints import PairConstraints
 from ranking.pairing.play import Course, Crowd, Drawing, play_arena, play_newcomer
 from ranking.pairing.simulate import draw_strengths
@@ -33,7 +34,7 @@ def test_a_course_says_what_its_votes_say() -> None:
     course = play(drawing=Drawing(refit_every=150), crowd=Crowd(tie=0.5))
     assert course.record is not None
     assert course.votes[-1] == len(course.record) == 2_000
-    board = compute_leaderboard(course.record, interval="sandwich")
+    board = compute_leaderboard(course.record, interval="sandwich", prior=DEFAULT_PRIOR)
     scores = np.array([board.entry(name).score for name in NAMES])
     fitted = 1000 + POINTS_PER_LOG_ODDS * course.posterior.strengths
     assert scores == pytest.approx(fitted, abs=1e-4)

@@ -27,9 +27,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arena
-from arena.leaderboards.boards import Boards
-from arena.leaderboards.judges import JudgeBoards
+from arena.leaderboards.judges import JudgeBoardKeeper
+from arena.leaderboards.keeper import LeaderboardKeeper
 from arena.leaderboards.published import OVERALL, Choice
+from arena.leaderboards.recipe import DEFAULT_RECIPE
 from arena.matchmaking.matchmaker import Matchmaker, Outlook, Prospect
 from arena.matchmaking.strengths import Standing
 from arena.rules.battles import Outcome
@@ -45,7 +46,7 @@ from arena.web.leaderboard.table import COLUMNS
 from arena.web.shell import PageShell
 from arena.web.texts import LANGUAGES, load_texts
 from arena.web.theme import build_theme
-from ranking import Leaderboard
+from ranking import Leaderboard, Options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -122,9 +123,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def make_boards(store: Store, names: tuple[str, ...] = NAMES) -> Boards:
+def make_boards(store: Store, names: tuple[str, ...] = NAMES) -> LeaderboardKeeper:
     settings = LeaderboardSettings(replicates=100, refresh_seconds=0.2)
-    boards = Boards(store, Census(store.votes), settings=settings, models=names)
+    boards = LeaderboardKeeper(store, Census(store.votes), settings=settings, models=names)
     boards.refresh()
     return boards
 
@@ -136,7 +137,9 @@ def make_matchmaker(store: Store, names: tuple[str, ...] = NAMES) -> Matchmaker:
     return Matchmaker(names, standing, policy="uncertainty", exploration=0.1)
 
 
-def render(boards: Boards, language: str = "en", *, choice: Choice = OVERALL) -> TableParser:
+def render(
+    boards: LeaderboardKeeper, language: str = "en", *, choice: Choice = OVERALL
+) -> TableParser:
     view = boards.view(choice)
     return TableParser(render_board(view, load_texts(language), language=language))
 
@@ -239,7 +242,7 @@ def test_the_reason_follows_from_what_is_known_of_a_pair(store: Store) -> None:
 def test_judges_have_boards_of_their_own_beside_that_of_people(store: Store, language: str) -> None:
     texts = load_texts(language)
     battles = [cast(store, "Amber", EVIL, Outcome.MODEL_A, voter_id=f"v{n}") for n in range(6)]
-    boards, judged = make_boards(store), JudgeBoards(store.judge_verdicts)
+    boards, judged = make_boards(store), judge(store)
     judged.refresh()
     assert render_judges(judged.latest(), boards.latest(), texts) == ""
     let_judge(store, dict.fromkeys(battles, (Outcome.MODEL_B, Outcome.MODEL_B)))
@@ -351,14 +354,18 @@ def test_ticks_enclose_the_range_and_are_few_and_evenly_spaced(low: float, span:
     assert len(steps) == 1
 
 
-def make_app(boards: Boards) -> FastAPI:
+def judge(store: Store) -> JudgeBoardKeeper:
+    return JudgeBoardKeeper(store.judge_verdicts, DEFAULT_RECIPE)
+
+
+def make_app(boards: LeaderboardKeeper, judged: JudgeBoardKeeper) -> FastAPI:
     app = FastAPI()
-    app.include_router(leaderboard_routes(boards))
+    app.include_router(leaderboard_routes(boards, judged))
     return app
 
 
 def test_downloads_before_the_first_vote_say_so(store: Store) -> None:
-    client = TestClient(make_app(make_boards(store)))
+    client = TestClient(make_app(make_boards(store), judge(store)))
     for kind in ("csv", "json"):
         answer = client.get(f"/leaderboard.{kind}")
         assert answer.status_code == 404
@@ -370,11 +377,11 @@ def test_the_json_holds_the_board_and_what_made_it(store: Store) -> None:
     boards = make_boards(store)
     board = boards.latest()
     assert board is not None
-    answer = TestClient(make_app(boards)).get("/leaderboard.json")
+    answer = TestClient(make_app(boards, judge(store))).get("/leaderboard.json")
     data = answer.json()
     assert Leaderboard.from_dict(data["leaderboard"]) == board.leaderboard
     assert (data["snapshot"], data["votes"], data["last_vote_id"]) == (1, 300, 300)
-    assert (data["level"], data["method"], data["seed"]) == (0.95, "bradley-terry", 0)
+    assert data["options"] == Options(replicates=100).to_dict()
     assert data["code_version"] == arena.__version__
     assert data["settings"]["options"]["replicates"] == 100
     assert 'filename="leaderboard-1.json"' in answer.headers["content-disposition"]
@@ -387,15 +394,15 @@ def test_the_csv_has_a_line_a_model_that_names_snapshot_level_method_and_seed(
     boards = make_boards(store)
     board = boards.latest()
     assert board is not None
-    answer = TestClient(make_app(boards)).get("/leaderboard.csv")
+    answer = TestClient(make_app(boards, judge(store))).get("/leaderboard.csv")
     assert answer.headers["content-type"].startswith("text/csv")
     lines = list(csv.DictReader(io.StringIO(answer.text)))
     assert [line["model"] for line in lines] == list(board.leaderboard.models)
     for line, entry in zip(lines, board.leaderboard.entries, strict=True):
         assert float(line["score"]) == entry.score
         assert int(line["votes"]) == entry.votes
-        origin = [line[key] for key in ("snapshot", "level", "method", "interval", "seed")]
-        assert origin == ["1", "0.95", "bradley-terry", "bootstrap", "0"]
+        origin = [line[key] for key in ("snapshot", "level", "tie_model", "interval", "seed")]
+        assert origin == ["1", "0.95", "half", "bootstrap", "0"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -450,7 +457,7 @@ def test_the_json_has_the_other_boards_too(store: Store) -> None:
     assert board is not None
     assert board.style is not None
     assert board.style.overall is not None
-    others = TestClient(make_app(boards)).get("/leaderboard.json").json()["boards"]
+    others = TestClient(make_app(boards, judge(store))).get("/leaderboard.json").json()["boards"]
     coding = others["category"]["coding"]
     assert coding["votes"] == 200
     assert Leaderboard.from_dict(coding["board"]) == board.categories["coding"].leaderboard
@@ -489,14 +496,14 @@ def site(store: Store) -> Iterator[Site]:
         task.cancel()
 
     app = FastAPI(lifespan=keep_fresh)
-    app.include_router(leaderboard_routes(boards))
+    app.include_router(leaderboard_routes(boards, judge(store)))
     for language in LANGUAGES:
         texts = load_texts(language)
         page = build_leaderboard_page(
             texts,
             boards,
             matchmaker,
-            JudgeBoards(store.judge_verdicts),
+            judge(store),
             title="Test Arena",
             language=language,
             refresh_seconds=0.5,

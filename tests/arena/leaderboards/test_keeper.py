@@ -14,7 +14,7 @@ from sqlalchemy import create_engine, func, insert, select, text, update
 
 import arena
 from arena.leaderboards import style as styles_module
-from arena.leaderboards.boards import Boards
+from arena.leaderboards.keeper import LeaderboardKeeper
 from arena.leaderboards.published import OVERALL, Choice
 from arena.leaderboards.style import FEATURES, measure_votes
 from arena.rules.battles import ExclusionReason, Outcome, VoterKind
@@ -23,7 +23,7 @@ from arena.store import Store, open_store
 from arena.store import tally as census_module
 from arena.store.tables import exclusions, snapshots, voters, votes
 from arena.store.tally import Census
-from ranking import Comparisons, compute_leaderboard
+from ranking import Comparisons, Options, compute_leaderboard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,9 +47,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def make_boards(
     store: Store, *, models: tuple[str, ...] = NAMES,
     replicates: int = 100, refresh_seconds: float = 5.0,
-) -> Boards:  # fmt: skip
+) -> LeaderboardKeeper:  # fmt: skip
     settings = LeaderboardSettings(replicates=replicates, refresh_seconds=refresh_seconds)
-    return Boards(store, Census(store.votes), settings=settings, models=models)
+    return LeaderboardKeeper(store, Census(store.votes), settings=settings, models=models)
 
 
 def count_snapshots(store: Store) -> int:
@@ -101,7 +101,8 @@ def test_the_board_is_what_ranking_makes_of_the_same_votes_and_can_be_made_again
     assert board is not None
     a, b, outcomes, counts = zip(*store.votes.by_outcome(), strict=True)
     again = compute_leaderboard(
-        Comparisons.from_counts(a, b, outcomes, counts), **board.settings["options"]
+        Comparisons.from_counts(a, b, outcomes, counts),
+        Options.from_dict(board.settings["options"]),
     )
     assert board.leaderboard == again
     assert board.settings["models"] == sorted(NAMES)
@@ -377,7 +378,7 @@ def test_a_category_gets_a_board_from_the_minimum_of_votes_on(store: Store) -> N
     counts = [c for c in store.votes.by_detail(["category"]) if c.category == "coding"]
     again = compute_leaderboard(
         Comparisons.from_counts(*zip(*(count[:4] for count in counts), strict=True)),
-        **board.settings["options"],
+        Options.from_dict(board.settings["options"]),
     )
     assert view.board.leaderboard == again
     assert boards.view(Choice("math")).choice == OVERALL  # nothing is guessed
@@ -422,7 +423,7 @@ def test_the_board_at_equal_style_can_be_made_again_from_what_its_snapshot_says(
     assert told["features"] == list(FEATURES)
     voted = measure_votes(store.answers.read(through=board.last_vote_id), ["length"])
     assert voted is not None
-    again = compute_leaderboard(voted, **told["options"])
+    again = compute_leaderboard(voted, Options.from_dict(told["options"]))
     at_equal_style = board.choose(EQUAL_STYLE)
     assert at_equal_style is not None
     assert at_equal_style.leaderboard.method == again.method
@@ -444,7 +445,7 @@ def test_no_texts_or_texts_that_look_alike_offer_no_board_at_equal_style(store: 
     assert count_snapshots(store) == 1
 
 
-def count_votes(boards: Boards, choice: Choice) -> int:
+def count_votes(boards: LeaderboardKeeper, choice: Choice) -> int:
     board = boards.view(choice).board
     return 0 if board is None else board.votes
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import arena
 from arena.leaderboards.fits import BoardFits
-from arena.leaderboards.published import OVERALL, Board, Choice, describe_parts
+from arena.leaderboards.published import OVERALL, Choice, PublishedBoard, describe_parts
+from arena.leaderboards.recipe import Recipe
 from arena.leaderboards.style import StyleRecord
 from arena.leaderboards.views import look_at
 
@@ -39,7 +40,7 @@ STYLE_SECONDS = 60.0
 STYLE_REST_PER_SECOND = 100.0
 
 
-class Boards:
+class LeaderboardKeeper:
     """Keeps the leaderboard up with the votes and hands it to pages.
 
     Reads the latest snapshot when made, so that a restarted process begins where the last
@@ -66,17 +67,18 @@ class Boards:
         self._settings = settings
         self._models = tuple(models)
         self._lock = Lock()
-        self._fits = BoardFits(settings)
+        self._recipe = Recipe.from_settings(settings)
+        self._fits = BoardFits(self._recipe)
         self._styles = StyleRecord(store)
         self._style_rest = STYLE_SECONDS
-        self._board: Board | None = None
+        self._board: PublishedBoard | None = None
         self._read_until = 0  # the newest snapshot seen, readable or not
         self._cards: dict[str, dict[str, Any]] = {}
         self._told_settings = False
         self._views = self._look_at()
         self._adopt()
 
-    def latest(self) -> Board | None:
+    def latest(self) -> PublishedBoard | None:
         """The board that this process saw last, `None` before the first; asks nobody."""
         return self.view().board
 
@@ -121,7 +123,7 @@ class Boards:
             await asyncio.sleep(max(self._settings.refresh_seconds, rest))
 
     def _snapshot_settings(self) -> dict[str, Any]:
-        return {"models": sorted(self._models), **self._fits.describe()}
+        return {"models": sorted(self._models), **self._recipe.to_dict()}
 
     def _is_stale(self, newest: int) -> bool:
         board = self._board
@@ -129,7 +131,7 @@ class Boards:
             return newest > 0
         return newest > board.last_vote_id or self._is_told_otherwise(board) or self._differs(board)
 
-    def _is_told_otherwise(self, board: Board) -> bool:
+    def _is_told_otherwise(self, board: PublishedBoard) -> bool:
         """Whether this process started with other settings than made the board.
 
         Asked once: two processes with different settings would otherwise outdo each other.
@@ -138,11 +140,11 @@ class Boards:
             return False
         return not self._is_made_alike(board)
 
-    def _is_made_alike(self, board: Board) -> bool:
+    def _is_made_alike(self, board: PublishedBoard) -> bool:
         told = (dict(board.settings), board.code_version)
         return told == (self._snapshot_settings(), arena.__version__)
 
-    def _differs(self, board: Board) -> bool:
+    def _differs(self, board: PublishedBoard) -> bool:
         """Whether another number of votes counts now, as far as that is cheap to know."""
         if self._census.count().votes == board.votes:
             return False
@@ -212,13 +214,13 @@ class Boards:
         )
 
 
-def _read(snapshot: Snapshot) -> Board | None:
+def _read(snapshot: Snapshot) -> PublishedBoard | None:
     """The board of a snapshot, `None` if a program of another version wrote it differently.
 
     The votes are still there, so a board that cannot be read is one to compute again.
     """
     try:
-        return Board.from_snapshot(snapshot)
+        return PublishedBoard.from_snapshot(snapshot)
     except (KeyError, TypeError, ValueError):
         logger.warning("snapshot %d cannot be read and will be computed again", snapshot.id)
         return None
