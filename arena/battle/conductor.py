@@ -23,7 +23,9 @@ from arena.rules.battles import (
     InvalidPrompt,
     Outcome,
     Response,
+    SentTwice,
     Side,
+    check_battle_id,
     clean_prompt,
 )
 
@@ -118,13 +120,23 @@ class Conductor:
         """How many battles are being answered in this process now."""
         return len(self._watching.live)
 
-    async def send(self, prompt: str, voter_id: str, *, battle_id: str = "") -> BattleView:
+    async def send(
+        self,
+        prompt: str,
+        voter_id: str,
+        *,
+        battle_id: str = "",
+        turn: int | None = None,
+        new_id: str | None = None,
+    ) -> BattleView:
         """Goes on with the battle at hand, or begins one: the first, or the next after a vote.
 
         Args:
             prompt: as typed.
             voter_id: who asks.
             battle_id: the battle at hand, empty where there is none.
+            turn: as for `follow_up`.
+            new_id: as `battle_id` for `start`.
 
         Raises:
             BattleError: the battle or the prompt does not allow it.
@@ -133,27 +145,52 @@ class Conductor:
         """
         if battle_id:
             with suppress(BattleClosed):
-                return await self.follow_up(battle_id, prompt, voter_id)
-        return await self.start(prompt, voter_id)
+                return await self.follow_up(battle_id, prompt, voter_id, turn=turn)
+        return await self.start(prompt, voter_id, battle_id=new_id)
 
-    async def start(self, prompt: str, voter_id: str) -> BattleView:
+    async def start(
+        self, prompt: str, voter_id: str, *, battle_id: str | None = None
+    ) -> BattleView:
         """Draws a pair for a new battle and asks both models.
+
+        Args:
+            prompt: the first.
+            voter_id: who asks.
+            battle_id: made by the page, so that it can ask again without asking twice;
+                `None` for one made here.
 
         Raises:
             InvalidPrompt: the prompt cannot be sent.
+            UnknownBattle: the id is none that a page makes, or somebody else's.
             ArenaFull: too many battles are being answered.
             TooFewModels: fewer than two models can answer now.
         """
+        if battle_id is not None:
+            check_battle_id(battle_id)
         text = self._clean(prompt)
         pairing = self._matchmaker.draw()
         return await self._record_and_ask(
             lambda: self._store.battles.start(
-                voter_id=voter_id, pairing=pairing, prompt=text, worker_id=self._upkeep.worker_id
-            )
+                voter_id=voter_id,
+                pairing=pairing,
+                prompt=text,
+                worker_id=self._upkeep.worker_id,
+                battle_id=battle_id,
+            ),
+            battle_id=battle_id,
         )
 
-    async def follow_up(self, battle_id: str, prompt: str, voter_id: str) -> BattleView:
+    async def follow_up(
+        self, battle_id: str, prompt: str, voter_id: str, *, turn: int | None = None
+    ) -> BattleView:
         """Sends another prompt to both models of a battle.
+
+        Args:
+            battle_id: the battle.
+            prompt: the next.
+            voter_id: who asks.
+            turn: the index that the page expects it to have; the same prompt sent again as
+                the same turn is one prompt. `None` for whichever is next.
 
         Raises:
             BattleError: the battle or the prompt does not allow it.
@@ -167,26 +204,43 @@ class Conductor:
                 prompt=text,
                 worker_id=self._upkeep.worker_id,
                 terms=self._terms,
-            )
+                turn=turn,
+            ),
+            battle_id=battle_id,
         )
 
-    async def regenerate(self, battle_id: str, voter_id: str) -> BattleView:
+    async def regenerate(
+        self, battle_id: str, voter_id: str, *, edition: int | None = None
+    ) -> BattleView:
         """Asks both models for another answer to the last prompt.
 
+        Args:
+            battle_id: the battle.
+            voter_id: who asks.
+            edition: of the view that is to be replaced; asked for again, it is replaced once.
+                `None` for whichever there is.
+
         Raises:
             BattleError: the battle does not allow it.
             ArenaFull: too many battles are being answered.
         """
-        return await self._reopen(battle_id, voter_id, Action.REGENERATE)
+        return await self._reopen(battle_id, voter_id, Action.REGENERATE, edition=edition)
 
-    async def retry(self, battle_id: str, voter_id: str) -> BattleView:
+    async def retry(
+        self, battle_id: str, voter_id: str, *, edition: int | None = None
+    ) -> BattleView:
         """Asks the sides that did not finish once more.
 
+        Args:
+            battle_id: the battle.
+            voter_id: who asks.
+            edition: as for `regenerate`.
+
         Raises:
             BattleError: the battle does not allow it.
             ArenaFull: too many battles are being answered.
         """
-        return await self._reopen(battle_id, voter_id, Action.RETRY)
+        return await self._reopen(battle_id, voter_id, Action.RETRY, edition=edition)
 
     async def view(self, battle_id: str, voter_id: str) -> BattleView:
         """The battle as its voter may see it now.
@@ -257,7 +311,9 @@ class Conductor:
     async def _battle(self, battle_id: str, voter_id: str) -> Battle:
         return await asyncio.to_thread(self._store.battles.get, battle_id, voter_id=voter_id)
 
-    async def _reopen(self, battle_id: str, voter_id: str, action: Action) -> BattleView:
+    async def _reopen(
+        self, battle_id: str, voter_id: str, action: Action, *, edition: int | None
+    ) -> BattleView:
         return await self._record_and_ask(
             lambda: self._store.battles.reopen(
                 battle_id,
@@ -265,23 +321,34 @@ class Conductor:
                 voter_id=voter_id,
                 worker_id=self._upkeep.worker_id,
                 terms=self._terms,
+                edition=edition,
             ),
+            battle_id=battle_id,
             only_unfinished=action is Action.RETRY,
         )
 
     async def _record_and_ask(
-        self, record: Callable[[], Battle], *, only_unfinished: bool = False
+        self,
+        record: Callable[[], Battle],
+        *,
+        battle_id: str | None,
+        only_unfinished: bool = False,
     ) -> BattleView:
-        """Commits what is to be answered, then asks the models.
+        """Commits what is to be answered, then asks the models; what is on record already is shown.
 
         In a task of its own: a page that leaves in between must not leave a battle on record
         that nobody is answering.
         """
-        if len(self._watching.live) + len(self._arriving) >= self._limits.max_live:
-            raise ArenaFull(f"{len(self._watching.live)} battles are being answered")
+        live = len(self._watching.live)
+        is_full = live + len(self._arriving) >= self._limits.max_live
+        if is_full and battle_id not in self._watching.live:
+            raise ArenaFull(f"{live} battles are being answered")
 
         async def _arrive() -> BattleView:
-            battle = await asyncio.to_thread(record)
+            try:
+                battle = await asyncio.to_thread(record)
+            except SentTwice as known:
+                return await self._watching.view(known.battle)
             unfinished = battle.unfinished_sides() if only_unfinished else ()
             return self._ask(battle, unfinished or tuple(Side))
 

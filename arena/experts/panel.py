@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.rules.battles import Battle, Outcome
-    from arena.rules.experts import Answer, Expert, Judged, Progress, Task
+    from arena.rules.experts import Answer, Expert, Given, Judged, Progress, Task
     from arena.store import Store
 
 
@@ -29,25 +29,27 @@ class TaskView:
 
     Attributes:
         task_id: its number, for the answer.
+        edition: which showing of it this is, for the answer.
         done: tasks of the assignment that are judged.
         total: tasks of the assignment.
         prompts: one a turn.
         left: the answers on the left, one a turn.
         right: the answers on the right.
         advice: a judge's verdict, or a planted one, with the sides as shown here.
-        can_undo: whether the last judgement can be taken back.
+        undoes: the judgement that can be taken back, `None` where there is none.
         is_final: whether this judgement cannot be taken back, because the expert is then told.
         draft: what the expert had said about it before they took it back.
     """
 
     task_id: int
+    edition: int
     done: int
     total: int
     prompts: tuple[str, ...]
     left: tuple[str, ...]
     right: tuple[str, ...]
     advice: Outcome | None
-    can_undo: bool
+    undoes: Given | None
     is_final: bool
     draft: Answer | None
 
@@ -59,13 +61,13 @@ class EndView:
     Attributes:
         total: tasks that are judged, 0 where there were none.
         more: whether another assignment waits.
-        can_undo: whether the last judgement can be taken back.
+        undoes: the judgement that can be taken back, `None` where there is none.
         told: where verdicts were shown, each task with its arm, in the order they came.
     """
 
     total: int
     more: bool
-    can_undo: bool
+    undoes: Given | None
     told: tuple[Judged, ...]
 
 
@@ -105,13 +107,16 @@ class ExpertPanel:
         expert = await self.admit(key)
         return await asyncio.to_thread(self._look, expert.voter_id)
 
-    async def judge(self, key: str, task_id: int, answer: Answer) -> PanelView:
-        """Stores a judgement, then shows what comes next.
+    async def judge(
+        self, key: str, task_id: int, answer: Answer, *, edition: int | None = None
+    ) -> PanelView:
+        """Stores a judgement, then shows what comes next; sent twice, it is stored once.
 
         Args:
             key: the expert's.
             task_id: what is judged.
             answer: with the sides as they were shown.
+            edition: of the view that is answered, `None` for whichever there is.
 
         Raises:
             NotInvited: the key lets nobody in.
@@ -119,17 +124,24 @@ class ExpertPanel:
             AlreadyJudged: another answer was first.
         """
         expert = await self.admit(key)
-        return await asyncio.to_thread(self._judge, expert.voter_id, task_id, answer)
+        return await asyncio.to_thread(
+            self._judge, expert.voter_id, task_id, answer, edition=edition
+        )
 
-    async def undo(self, key: str) -> PanelView:
+    async def undo(self, key: str, *, given: Given | None = None) -> PanelView:
         """Takes the last judgement back, and shows its task again.
+
+        Args:
+            key: the expert's.
+            given: the judgement that is meant, which is taken back once however often it is
+                asked for; `None` for whichever is the last.
 
         Raises:
             NotInvited: the key lets nobody in.
             NothingToUndo: there is none, or it cannot be taken back any more.
         """
         expert = await self.admit(key)
-        return await asyncio.to_thread(self._undo, expert.voter_id)
+        return await asyncio.to_thread(self._undo, expert.voter_id, given)
 
     def _look(self, voter_id: str, *, draft: Answer | None = None) -> PanelView:
         task = self._store.experts.next_task(voter_id)
@@ -138,8 +150,12 @@ class ExpertPanel:
             return self._end(voter_id, progress, more=False)
         return self._show(voter_id, task, progress, draft=draft)
 
-    def _judge(self, voter_id: str, task_id: int, answer: Answer) -> PanelView:
-        assignment_id = self._store.experts.judge(task_id, voter_id=voter_id, answer=answer)
+    def _judge(
+        self, voter_id: str, task_id: int, answer: Answer, *, edition: int | None
+    ) -> PanelView:
+        assignment_id = self._store.experts.judge(
+            task_id, voter_id=voter_id, answer=answer, edition=edition
+        )
         progress = self._store.experts.progress(voter_id)
         ended = [one for one in progress if one.assignment_id == assignment_id and one.is_complete]
         more = any(not one.is_complete for one in progress)
@@ -147,8 +163,8 @@ class ExpertPanel:
             return self._end(voter_id, ended, more=True)
         return self._look(voter_id)
 
-    def _undo(self, voter_id: str) -> PanelView:
-        return self._look(voter_id, draft=self._store.experts.undo(voter_id))
+    def _undo(self, voter_id: str, given: Given | None) -> PanelView:
+        return self._look(voter_id, draft=self._store.experts.undo(voter_id, given=given))
 
     def _show(
         self, voter_id: str, task: Task, progress: Sequence[Progress], *, draft: Answer | None
@@ -158,13 +174,14 @@ class ExpertPanel:
         shown = task.shown_outcome
         return TaskView(
             task_id=task.id,
+            edition=task.edition,
             done=own.done,
             total=own.total,
             prompts=task.battle.prompts,
             left=_answers(task.battle, left),
             right=_answers(task.battle, right),
             advice=shown and turn_round(shown, swapped=task.swapped),
-            can_undo=self._store.experts.can_undo(voter_id),
+            undoes=self._store.experts.undoable(voter_id),
             is_final=own.has_arms and own.done == own.total - 1,
             draft=draft,
         )
@@ -174,7 +191,7 @@ class ExpertPanel:
         return EndView(
             total=sum(one.done for one in progress),
             more=more,
-            can_undo=self._store.experts.can_undo(voter_id),
+            undoes=self._store.experts.undoable(voter_id),
             told=tuple(
                 judged
                 for assignment_id in told

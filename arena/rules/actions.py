@@ -14,7 +14,9 @@ from arena.rules.battles import (
     InvalidPrompt,
     ModelGone,
     NothingToRetry,
+    SentTwice,
     Side,
+    TurnTaken,
     TurnUnanswered,
     VoteNotOpen,
     VoteStale,
@@ -115,6 +117,40 @@ def check_vote(battle: Battle, *, edition: int | None = None) -> None:
         raise refusal
     if edition not in (None, battle.edition):
         raise VoteStale(battle.id)
+
+
+def check_turn(battle: Battle, prompt: str, *, turn: int | None) -> None:
+    """Raises unless the page that sends a prompt shows all the turns before it.
+
+    Args:
+        battle: as on record.
+        prompt: as it would be stored.
+        turn: the index that its page expects it to have, `None` for whichever is next.
+
+    Raises:
+        SentTwice: it is on record as that turn.
+        TurnTaken: another one is.
+    """
+    if turn is None or turn == len(battle.prompts):
+        return
+    if prompt in battle.prompts[turn : turn + 1]:
+        raise SentTwice(battle)
+    raise TurnTaken(battle.id)
+
+
+def check_edition(battle: Battle, *, edition: int | None) -> None:
+    """Raises unless the answers that a page wants to have replaced are still those on record.
+
+    Args:
+        battle: as on record.
+        edition: of the answers shown, `None` for whichever there are.
+
+    Raises:
+        SentTwice: others are on record, or on their way: what was asked for has been done.
+    """
+    is_answering = battle.status is BattleStatus.ANSWERING
+    if edition is not None and (is_answering or edition != battle.edition):
+        raise SentTwice(battle)
 
 
 def _find_refusal(action: Action, battle: Battle, terms: Terms) -> BattleError | None:

@@ -13,6 +13,8 @@ from datetime import datetime  # noqa: TC003  dataclass fields are inspected at 
 from enum import StrEnum
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# 128 random bits in the alphabet of addresses: what pages and `secrets.token_urlsafe(16)` make.
+_BATTLE_ID = re.compile("[A-Za-z0-9_-]{22}")
 
 
 class Side(StrEnum):
@@ -103,6 +105,22 @@ class BattleClosed(BattleError):
 
 class BattleBusy(BattleError):
     """A turn, a retry or a regeneration while answers are still being written."""
+
+
+class TurnTaken(BattleError):
+    """A follow-up to a turn that another tab has followed up with another prompt."""
+
+
+class SentTwice(BattleError):
+    """A request that is on record already: the line broke, so its page sent it once more.
+
+    Attributes:
+        battle: what it has become since.
+    """
+
+    def __init__(self, battle: Battle) -> None:
+        super().__init__(battle.id)
+        self.battle = battle
 
 
 class ModelGone(BattleError):
@@ -304,6 +322,16 @@ def settled_status(statuses: tuple[ResponseStatus, ...]) -> BattleStatus:
     if ResponseStatus.CANCELLED in statuses:
         return BattleStatus.ABANDONED
     return BattleStatus.FAILED
+
+
+def check_battle_id(battle_id: str) -> None:
+    """Raises `UnknownBattle` unless it is an id that a page may give to a new battle.
+
+    A page makes the id before it sends the first prompt, so that the prompt can be sent again
+    when its answer is lost. An id that is taken stays its owner's.
+    """
+    if _BATTLE_ID.fullmatch(battle_id) is None:
+        raise UnknownBattle(battle_id)
 
 
 def storable(text: str) -> str:

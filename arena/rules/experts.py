@@ -128,11 +128,25 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Which answer is meant: a page that names it can send the same thing twice.
+
+    Attributes:
+        task_id: to which task.
+        edition: how many earlier answers to that task were taken back.
+    """
+
+    task_id: int
+    edition: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One battle for one expert.
 
     Attributes:
         id: its number on record.
+        edition: how many answers to it were given, and taken back.
         assignment_id: what it belongs to.
         battle: what is judged.
         swapped: whether the battle's side A is shown on the right.
@@ -142,6 +156,7 @@ class Task:
     """
 
     id: int
+    edition: int
     assignment_id: int
     battle: Battle
     swapped: bool

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from arena.rules.actions import Action, Terms, check_action, check_vote
+from arena.rules.actions import (
+    Action,
+    Terms,
+    check_action,
+    check_edition,
+    check_turn,
+    check_vote,
+)
 from arena.rules.battles import (
     Battle,
     BattleStatus,
@@ -18,6 +25,7 @@ from arena.rules.battles import (
     Pairing,
     Response,
     ResponseStatus,
+    SentTwice,
     Side,
     UnknownBattle,
     Vote,
@@ -91,12 +99,31 @@ class BattleRecords:
             rows = connection.execute(select(models)).mappings()
             return {row["name"]: dict(row) for row in rows}
 
-    def start(self, *, voter_id: str, pairing: Pairing, prompt: str, worker_id: str) -> Battle:
-        """Records a new battle, and its voter if new, before any model is asked."""
+    def start(
+        self,
+        *,
+        voter_id: str,
+        pairing: Pairing,
+        prompt: str,
+        worker_id: str,
+        battle_id: str | None = None,
+    ) -> Battle:
+        """Records a new battle, and its voter if new, before any model is asked.
+
+        Args:
+            voter_id: who asks.
+            pairing: who answers.
+            prompt: the first.
+            worker_id: the process that will ask the models.
+            battle_id: made by the page, `None` for one made here.
+
+        Raises:
+            SentTwice: the voter's battle of that id is on record; it stays as it was.
+            UnknownBattle: the id is somebody else's battle.
+        """
         now = _now()
-        known = read_prompts().get(prompt)
         battle = Battle(
-            id=secrets.token_urlsafe(16),
+            id=battle_id or secrets.token_urlsafe(16),
             voter_id=voter_id,
             pairing=pairing,
             status=BattleStatus.ANSWERING,
@@ -105,34 +132,45 @@ class BattleRecords:
             vote=None,
             created_at=now,
         )
-        with begin_write(self._engine) as connection:
-            _ensure_voter(connection, voter_id, now)
-            row = {
-                "id": battle.id,
-                "voter_id": voter_id,
-                "status": battle.status,
-                "worker_id": worker_id,
-                "created_at": now,
-                "updated_at": now,
-                "category": known and known.category,
-                "language": known and known.language,
-                **asdict(pairing),
-            }
-            connection.execute(_ADD_BATTLE, row)
-            _add_turn(connection, battle.id, 0, prompt, now)
+        try:
+            with begin_write(self._engine) as connection:
+                _check_is_new(connection, battle)
+                _ensure_voter(connection, voter_id, now)
+                _add_battle(connection, battle, worker_id)
+        except IntegrityError:  # another process was first
+            with self._engine.connect() as connection:
+                _check_is_new(connection, battle)
+            raise
         return battle
 
     def add_turn(
-        self, battle_id: str, *, voter_id: str, prompt: str, worker_id: str, terms: Terms
+        self,
+        battle_id: str,
+        *,
+        voter_id: str,
+        prompt: str,
+        worker_id: str,
+        terms: Terms,
+        turn: int | None = None,
     ) -> Battle:
         """Records a follow-up prompt; the battle is then being answered.
 
+        Args:
+            battle_id: the battle.
+            voter_id: who asks.
+            prompt: the next.
+            worker_id: the process that will ask the models.
+            terms: of the arena.
+            turn: the index that the page expects it to have, `None` for whichever is next.
+
         Raises:
+            SentTwice: the prompt is on record as that turn.
             BattleError: it is somebody else's, or no follow-up is open.
         """
         with begin_write(self._engine) as connection:
             battle = load_battle(connection, battle_id, lock=True)
             battle.check_owner(voter_id)
+            check_turn(battle, prompt, turn=turn)
             check_action(Action.FOLLOW_UP, battle, terms)
             _add_turn(connection, battle_id, len(battle.prompts), prompt, _now())
             _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
@@ -140,16 +178,33 @@ class BattleRecords:
         return replace(battle, prompts=prompts, status=BattleStatus.ANSWERING)
 
     def reopen(
-        self, battle_id: str, action: Action, *, voter_id: str, worker_id: str, terms: Terms
+        self,
+        battle_id: str,
+        action: Action,
+        *,
+        voter_id: str,
+        worker_id: str,
+        terms: Terms,
+        edition: int | None = None,
     ) -> Battle:
         """Marks a battle as being answered again, for a retry or a regeneration.
 
+        Args:
+            battle_id: the battle.
+            action: which of the two.
+            voter_id: who asks for it.
+            worker_id: the process that will ask the models.
+            terms: of the arena.
+            edition: the answers that the page shows, `None` for whichever there are.
+
         Raises:
+            SentTwice: those answers are being, or have been, replaced.
             BattleError: it is somebody else's, or that is not open.
         """
         with begin_write(self._engine) as connection:
             battle = load_battle(connection, battle_id, lock=True)
             battle.check_owner(voter_id)
+            check_edition(battle, edition=edition)
             check_action(action, battle, terms)
             _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
         return replace(battle, status=BattleStatus.ANSWERING)
@@ -256,6 +311,34 @@ class BattleRecords:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _check_is_new(connection: Connection, battle: Battle) -> None:
+    """Raises unless no battle has this one's id; only pages send an id that may be taken."""
+    try:
+        known = load_battle(connection, battle.id)
+    except UnknownBattle:
+        return
+    known.check_owner(battle.voter_id)
+    raise SentTwice(known)
+
+
+def _add_battle(connection: Connection, battle: Battle, worker_id: str) -> None:
+    (prompt,) = battle.prompts
+    known = read_prompts().get(prompt)
+    row = {
+        "id": battle.id,
+        "voter_id": battle.voter_id,
+        "status": battle.status,
+        "worker_id": worker_id,
+        "created_at": battle.created_at,
+        "updated_at": battle.created_at,
+        "category": known and known.category,
+        "language": known and known.language,
+        **asdict(battle.pairing),
+    }
+    connection.execute(_ADD_BATTLE, row)
+    _add_turn(connection, battle.id, 0, prompt, battle.created_at)
 
 
 def _ensure_voter(connection: Connection, voter_id: str, now: datetime) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, case, func, insert, literal, select, update
-from sqlalchemy.exc import IntegrityError
 
 from arena.rules.battles import Outcome, VoterKind
 from arena.rules.experts import (
@@ -16,6 +16,7 @@ from arena.rules.experts import (
     Arm,
     CannotJudge,
     Expert,
+    Given,
     Judged,
     NothingToUndo,
     Progress,
@@ -31,8 +32,10 @@ from arena.store.expert_tables import assignment_items, assignment_tasks, expert
 from arena.store.tables import turns, voters
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import ColumnElement, Join, RowMapping, Select
-    from sqlalchemy.engine import Engine
+    from sqlalchemy.engine import Connection, Engine
 
 
 class ExpertRecords:
@@ -92,8 +95,10 @@ class ExpertRecords:
             if row is None:
                 return None
             battle = load_battle(connection, row["battle_id"])
+            edition = len(_answers_to(connection, row["id"], voter_id=voter_id))
         return Task(
             id=row["id"],
+            edition=edition,
             assignment_id=row["assignment_id"],
             battle=battle,
             swapped=row["swapped"],
@@ -124,13 +129,17 @@ class ExpertRecords:
                 for assignment_id, total, done, has_arms in connection.execute(query)
             ]
 
-    def judge(self, task_id: int, *, voter_id: str, answer: Answer) -> int:
+    def judge(
+        self, task_id: int, *, voter_id: str, answer: Answer, edition: int | None = None
+    ) -> int:
         """Records a judgement, turned round to the battle's own orientation.
 
         Args:
             task_id: what is judged.
             voter_id: by whom.
             answer: with the sides as they were shown.
+            edition: of the task as it was shown. The same answer to the same edition, sent
+                again, is one judgement; `None` refuses any second one.
 
         Returns:
             The assignment that the task belongs to.
@@ -139,59 +148,68 @@ class ExpertRecords:
             UnknownTask: there is none of that id, it is another expert's, or was never shown.
             AlreadyJudged: another answer was first; it stays as it was.
         """
-        query = select(assignment_tasks).where(
-            assignment_tasks.c.id == task_id, assignment_tasks.c.voter_id == voter_id
+        query = select(assignment_tasks, assignment_items.c.assignment_id).where(
+            assignment_tasks.c.id == task_id,
+            assignment_tasks.c.voter_id == voter_id,
+            assignment_tasks.c.item_id == assignment_items.c.id,
         )
-        try:
-            with begin_write(self._engine) as connection:
-                task = connection.execute(query).mappings().one_or_none()
-                if task is None or task["first_shown_at"] is None:
-                    raise UnknownTask(task_id)
+        with begin_write(self._engine) as connection:
+            _take_turn(connection, voter_id)
+            task = connection.execute(query).mappings().one_or_none()
+            if task is None or task["first_shown_at"] is None:
+                raise UnknownTask(task_id)
+            given = _answers_to(connection, task_id, voter_id=voter_id)
+            if edition is not None and edition < len(given):
+                if not _says(given[edition], answer):
+                    raise AlreadyJudged(task_id)
+            elif (given and given[-1]["retracted_at"] is None) or edition not in (None, len(given)):
+                raise AlreadyJudged(task_id)
+            else:
                 connection.execute(insert(judgements).values(_judgement(task, answer)))
-                item = assignment_items.c.id == task["item_id"]
-                found = select(assignment_items.c.assignment_id).where(item)
-                return int(connection.execute(found).scalar_one())
-        except IntegrityError:
-            raise AlreadyJudged(task_id) from None
+            return int(task["assignment_id"])
 
-    def undo(self, voter_id: str) -> Answer:
+    def undo(self, voter_id: str, *, given: Given | None = None) -> Answer:
         """Takes an expert's last judgement back; its row stays.
+
+        Args:
+            voter_id: the expert.
+            given: the judgement that is meant; once taken back it stays so however often it is
+                asked for. `None` for whichever is the last.
 
         Returns:
             What it said, with the sides as they were shown.
 
         Raises:
-            NothingToUndo: there is none, or the expert was told about its assignment's arms.
+            NothingToUndo: there is none, it is not the last one any more, or the expert was
+                told about its assignment's arms.
         """
-        last = (
-            _own_judgements(voter_id)
-            .with_only_columns(judgements, assignment_tasks.c.swapped)
-            .add_columns(assignment_items.c.assignment_id)
-            .order_by(judgements.c.id.desc())
-            .limit(1)
-        )
         progress = {one.assignment_id: one for one in self.progress(voter_id)}
         with begin_write(self._engine) as connection:
-            row = connection.execute(last).mappings().one_or_none()
+            _take_turn(connection, voter_id)
+            if given is not None:
+                answers = _answers_to(connection, given.task_id, voter_id=voter_id)
+                meant = next(iter(answers[given.edition : given.edition + 1]), None)
+                if meant is not None and meant["retracted_at"] is not None:
+                    return _answer(meant)
+            row = connection.execute(_last_judgement(voter_id)).mappings().one_or_none()
             if row is None or progress[row["assignment_id"]].is_told:
+                raise NothingToUndo(voter_id)
+            if given is not None and (meant is None or meant["id"] != row["id"]):
                 raise NothingToUndo(voter_id)
             connection.execute(
                 update(judgements).where(judgements.c.id == row["id"]).values(retracted_at=_now())
             )
         return _answer(row)
 
-    def can_undo(self, voter_id: str) -> bool:
-        """Whether `undo` would find something."""
-        last = (
-            _own_judgements(voter_id)
-            .with_only_columns(assignment_items.c.assignment_id)
-            .order_by(judgements.c.id.desc())
-            .limit(1)
-        )
-        with self._engine.connect() as connection:
-            assignment_id = connection.scalar(last)
+    def undoable(self, voter_id: str) -> Given | None:
+        """The judgement that `undo` would take back."""
         told = [one.assignment_id for one in self.progress(voter_id) if one.is_told]
-        return assignment_id is not None and assignment_id not in told
+        with self._engine.connect() as connection:
+            last = connection.execute(_last_judgement(voter_id)).mappings().one_or_none()
+            if last is None or last["assignment_id"] in told:
+                return None
+            answers = _answers_to(connection, last["task_id"], voter_id=voter_id)
+        return Given(task_id=last["task_id"], edition=len(answers) - 1)
 
     def judged(self, assignment_id: int, *, voter_id: str) -> list[Judged]:
         """An expert's judgements in an assignment, in the order they saw them."""
@@ -244,8 +262,38 @@ def _own_tasks(voter_id: str) -> Select[tuple[object, ...]]:
     )
 
 
-def _own_judgements(voter_id: str) -> Select[tuple[object, ...]]:
-    return _own_tasks(voter_id).where(judgements.c.id.is_not(None))
+def _take_turn(connection: Connection, voter_id: str) -> None:
+    """Lets an expert's changes happen one after the other, whichever process they reach."""
+    row = select(experts.c.voter_id).where(experts.c.voter_id == voter_id)
+    connection.execute(row.with_for_update())  # SQLite has one writer anyway
+
+
+def _last_judgement(voter_id: str) -> Select[tuple[object, ...]]:
+    """An expert's latest judgement that stands."""
+    return (
+        _own_tasks(voter_id)
+        .where(judgements.c.id.is_not(None))
+        .with_only_columns(judgements, assignment_tasks.c.swapped)
+        .add_columns(assignment_items.c.assignment_id)
+        .order_by(judgements.c.id.desc())
+        .limit(1)
+    )
+
+
+def _answers_to(connection: Connection, task_id: int, *, voter_id: str) -> Sequence[RowMapping]:
+    """All judgements of a task, the one that stands last; none of another expert's."""
+    query = (
+        select(judgements, assignment_tasks.c.swapped)
+        .join(assignment_tasks, assignment_tasks.c.id == judgements.c.task_id)
+        .where(assignment_tasks.c.id == task_id, assignment_tasks.c.voter_id == voter_id)
+        .order_by(judgements.c.id)
+    )
+    return connection.execute(query).mappings().all()
+
+
+def _says(row: RowMapping, answer: Answer) -> bool:
+    """Whether a judgement on record is this answer, sent before."""
+    return replace(_answer(row), seconds=answer.seconds) == answer
 
 
 def _judgement(task: RowMapping, answer: Answer) -> dict[str, object]:

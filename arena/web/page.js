@@ -47,6 +47,25 @@
     true,
   );
 
+  // What the events of the battle page send with what they are about: the battle, and which
+  // turn or which answers the visitor has before them. A new battle's id is made here, and is in
+  // the address before the prompt is on its way: sent twice, it is one battle.
+  const makeId = () => {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    return btoa(String.fromCharCode(...bytes)).replace(/[+/=]/g, (c) => ({ "+": "-", "/": "_" })[c] ?? "");
+  };
+  const shownBattle = () => find(".battle-status")?.dataset ?? {};
+  window.arenaBattle = {
+    ask: (prompt) => {
+      const { status, battle = "", turns = "0" } = shownBattle();
+      const next = makeId();
+      if (!battle || status === "voted") remember(next);
+      return [prompt, turns, next, battle];
+    },
+    shown: () => [shownBattle().edition ?? "", shownBattle().battle ?? ""],
+    ofAddress: () => [new URLSearchParams(window.location.search).get("battle") ?? ""],
+  };
+
   // Everything that follows from the battle's state, which the status line carries.
   let shown = { battle: "", status: null, turns: "0" };
   const follow = () => {

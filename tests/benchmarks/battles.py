@@ -105,7 +105,7 @@ async def _measure(url: str, *, battles: int, arriving_over: float) -> list[Timi
 
     async def _one(number: int, visitor: Visitor) -> Timing:
         await asyncio.sleep(arriving_over * number / battles)
-        return await visitor.send(asking, ["Say something.", ""])
+        return await visitor.send(asking, ["Say something.", "0", "", ""])
 
     return list(await asyncio.gather(*(_one(n, visitor) for n, visitor in enumerate(visitors))))
 

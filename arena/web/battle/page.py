@@ -27,6 +27,7 @@ from arena.rules.battles import (
     NothingToRetry,
     Outcome,
     Side,
+    TurnTaken,
     TurnUnanswered,
     UnknownBattle,
     VoteNotOpen,
@@ -58,6 +59,7 @@ _NOTICES: dict[type[Exception], str] = {
     ModelGone: "gone",
     NothingToRetry: "complete",
     TooFewModels: "few",
+    TurnTaken: "taken",
     TurnUnanswered: "unanswered",
     UnknownBattle: "unknown",
     VoteNotOpen: "not_open",
@@ -67,10 +69,12 @@ _NOTICES: dict[type[Exception], str] = {
 _STREAMS = 2_000
 _OTHERS = 100
 _FOCUS_PROMPT = "() => { document.querySelector('#prompt textarea')?.focus(); }"
-# What the browser knows of the battle, put in for the event's last input.
-_BATTLE_SHOWN = "document.querySelector('.battle-status')?.dataset.battle || ''"
-_EDITION_SHOWN = "document.querySelector('.battle-status')?.dataset.edition || ''"
-_BATTLE_OF_ADDRESS = "new URLSearchParams(window.location.search).get('battle') || ''"
+# What the browser knows of the battle, put in for the events' inputs: enough to tell a request
+# that was sent twice from two requests. `page.js` has the functions.
+_ASKED = "(prompt) => window.arenaBattle.ask(prompt)"
+_SHOWN = "() => window.arenaBattle.shown()"
+_OF_ADDRESS = "() => window.arenaBattle.ofAddress()"
+_NUMBER = re.compile("[0-9]{1,9}")
 
 
 class BattlePage:
@@ -122,15 +126,15 @@ class BattlePage:
         }
         on_battle: dict[str, Any] = {
             **common,
-            "inputs": [parts.battle_id],
-            "js": f"() => [{_BATTLE_SHOWN}]",
+            "inputs": [parts.edition, parts.battle_id],
+            "js": _SHOWN,
         }
         streams = [
             gr.on(
                 [parts.send.click, parts.prompt.submit],
                 self._guarded(self._ask),
-                inputs=[parts.prompt, parts.battle_id],
-                js=f"(prompt) => [prompt, {_BATTLE_SHOWN}]",
+                inputs=[parts.prompt, parts.turn, parts.new_id, parts.battle_id],
+                js=_ASKED,
                 concurrency_limit=_STREAMS,
                 **common,
             ),
@@ -143,18 +147,14 @@ class BattlePage:
             parts.restore.click(
                 self._guarded(self._restore),
                 inputs=[parts.battle_id],
-                js=f"() => [{_BATTLE_OF_ADDRESS}]",
+                js=_OF_ADDRESS,
                 concurrency_limit=_STREAMS,
                 **common,
             ),
         ]
         for outcome, button in parts.votes.items():
             button.click(
-                self._guarded(self._vote_as(outcome)),
-                inputs=[parts.edition, parts.battle_id],
-                js=f"() => [{_EDITION_SHOWN}, {_BATTLE_SHOWN}]",
-                concurrency_limit=_OTHERS,
-                **common,
+                self._guarded(self._vote_as(outcome)), concurrency_limit=_OTHERS, **on_battle
             )
         parts.new.click(
             self._guarded(self._new), cancels=streams, concurrency_limit=_OTHERS, **on_battle
@@ -194,17 +194,22 @@ class BattlePage:
 
         return _run
 
-    async def _ask(self, voter_id: str, prompt: str, battle_id: str) -> Views:
-        """Starts a battle, or goes on with the one that is open."""
-        view = await self._conductor.send(prompt, voter_id, battle_id=battle_id)
+    async def _ask(
+        self, voter_id: str, prompt: str, turn: str, new_id: str, battle_id: str
+    ) -> Views:
+        """Goes on with the battle that the page shows, or starts the one that it has named."""
+        view = await self._conductor.send(
+            prompt, voter_id, battle_id=battle_id, turn=_read_number(turn), new_id=new_id or None
+        )
         return self._conductor.watch(view.battle_id, voter_id)
 
-    async def _regenerate(self, voter_id: str, battle_id: str) -> Views:
-        await self._conductor.regenerate(battle_id, voter_id)
+    async def _regenerate(self, voter_id: str, edition: str, battle_id: str) -> Views:
+        shown = _read_number(edition)
+        await self._conductor.regenerate(battle_id, voter_id, edition=shown)
         return self._conductor.watch(battle_id, voter_id)
 
-    async def _retry(self, voter_id: str, battle_id: str) -> Views:
-        await self._conductor.retry(battle_id, voter_id)
+    async def _retry(self, voter_id: str, edition: str, battle_id: str) -> Views:
+        await self._conductor.retry(battle_id, voter_id, edition=_read_number(edition))
         return self._conductor.watch(battle_id, voter_id)
 
     async def _restore(self, voter_id: str, battle_id: str) -> Views:
@@ -217,12 +222,12 @@ class BattlePage:
 
     def _vote_as(self, outcome: Outcome) -> Callable[[str, str, str], Awaitable[Views]]:
         async def _vote(voter_id: str, edition: str, battle_id: str) -> Views:
-            read = int(edition) if re.fullmatch("[0-9]{1,9}", edition) else -1
-            return _once(await self._conductor.vote(battle_id, voter_id, outcome, edition=read))
+            shown = _read_number(edition)
+            return _once(await self._conductor.vote(battle_id, voter_id, outcome, edition=shown))
 
         return _vote
 
-    async def _new(self, voter_id: str, battle_id: str) -> Views:
+    async def _new(self, voter_id: str, _edition: str, battle_id: str) -> Views:
         if battle_id:
             await self._conductor.leave(battle_id, voter_id)
         return _once(None)
@@ -259,6 +264,11 @@ class BattlePage:
         if isinstance(error, InvalidPrompt):
             return words[error.reason].format(value=error.value, limit=error.limit)
         return words[_NOTICES[type(error)]]
+
+
+def _read_number(sent: str) -> int:
+    """A number that the page's script wrote; what it did not write fits no battle."""
+    return int(sent) if _NUMBER.fullmatch(sent) else -1
 
 
 async def _once(view: BattleView | None) -> Views:

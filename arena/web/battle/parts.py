@@ -41,6 +41,8 @@ class Parts:
     votes: dict[Outcome, gr.Button]
     battle_id: gr.Textbox
     edition: gr.Textbox
+    turn: gr.Textbox
+    new_id: gr.Textbox
     prompt: gr.Textbox
     send: gr.Button
     surprise: gr.Button
@@ -98,6 +100,8 @@ def lay_out(
         votes=votes,
         battle_id=gr.Textbox(visible=False),
         edition=gr.Textbox(visible=False),
+        turn=gr.Textbox(visible=False),
+        new_id=gr.Textbox(visible=False),
         prompt=prompt,
         send=send,
         surprise=surprise,

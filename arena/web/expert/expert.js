@@ -36,6 +36,8 @@ window.addEventListener("pageshow", run);
 window.arenaAnswer = () =>
   JSON.stringify({
     task: state().task ?? "",
+    edition: state().edition ?? "",
+    undo: state().undo ?? "",
     reasons: boxes().filter((box) => box.checked).map((box) => box.value),
     comment: byId("comment")?.value ?? "",
     cannot: byId("cannot-reason")?.value ?? "",
@@ -52,7 +54,7 @@ const enable = () => {
   const open = {
     ...Object.fromEntries(VOTES.map((id) => [id, judging])),
     "cannot-judge": judging && Boolean(byId("cannot-reason")?.value),
-    undo: undo === "yes" && !busy,
+    undo: Boolean(undo) && !busy,
     "go-on": more === "yes" && !busy,
   };
   for (const [id, isOpen] of Object.entries(open)) {

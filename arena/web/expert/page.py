@@ -16,6 +16,7 @@ import gradio as gr
 from arena.rules.experts import (
     AlreadyJudged,
     ExpertError,
+    Given,
     InvalidAnswer,
     NothingToUndo,
     NotInvited,
@@ -49,6 +50,8 @@ _NOTICES: dict[type[ExpertError], str] = {
     UnknownTask: "unknown",
 }
 _EVENTS_AT_ONCE = 100
+# A task and which of the answers to it, as the page's state has them.
+_GIVEN = re.compile("([0-9]{1,9})[.]([0-9]{1,9})")
 # What the expert filled in, put in for the event's only input.
 _ANSWER = "() => [window.arenaAnswer?.() ?? '']"
 
@@ -118,15 +121,16 @@ class ExpertPage:
     async def _look(self, key: str, _sent: str) -> PanelView:
         return await self._panel.look(key)
 
-    async def _undo(self, key: str, _sent: str) -> PanelView:
-        return await self._panel.undo(key)
+    async def _undo(self, key: str, sent: str) -> PanelView:
+        return await self._panel.undo(key, given=_read_given(sent))
 
     def _judge_as(self, outcome: Outcome | None) -> Event:
         async def _judge(key: str, sent: str) -> PanelView:
-            task_id, values = _read(sent)
+            task, values = _read(sent)
             if outcome is not None:
                 values["cannot_judge"] = None
-            return await self._panel.judge(key, task_id, check_answer(outcome=outcome, **values))
+            answer = check_answer(outcome=outcome, **values)
+            return await self._panel.judge(key, task.task_id, answer, edition=task.edition)
 
         return _judge
 
@@ -143,22 +147,39 @@ class ExpertPage:
         return self._render(view, notice=notice)
 
 
-def _read(sent: str) -> tuple[int, dict[str, Any]]:
-    """The task's number and the rest of an answer, unchecked but for their shape.
+def _read(sent: str) -> tuple[Given, dict[str, Any]]:
+    """What is answered and the rest of an answer, unchecked but for their shape.
 
     Raises:
         InvalidAnswer: the page's script did not write it.
     """
     try:
         found = json.loads(sent)
-        task, reasons = str(found["task"]), list(found["reasons"])
+        task, reasons = f"{found['task']}.{found['edition']}", list(found["reasons"])
     except (ValueError, TypeError, KeyError):
         raise InvalidAnswer("no answer of the page") from None
-    if not re.fullmatch("[0-9]{1,9}", task):
-        raise InvalidAnswer(f"no task: {task!r}")
-    return int(task), {
+    return _parse_given(task), {
         "cannot_judge": found.get("cannot"),
         "reasons": reasons,
         "comment": found.get("comment", ""),
         "seconds": found.get("seconds"),
     }
+
+
+def _read_given(sent: str) -> Given:
+    """The judgement that the page would take back.
+
+    Raises:
+        InvalidAnswer: the page's script did not write it.
+    """
+    try:
+        return _parse_given(str(json.loads(sent)["undo"]))
+    except (ValueError, TypeError, KeyError):
+        raise InvalidAnswer("no answer of the page") from None
+
+
+def _parse_given(text: str) -> Given:
+    found = _GIVEN.fullmatch(text)
+    if found is None:
+        raise InvalidAnswer(f"no task: {text!r}")
+    return Given(task_id=int(found[1]), edition=int(found[2]))

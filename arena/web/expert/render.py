@@ -46,12 +46,13 @@ def panel_state(texts: Texts, view: PanelView | None, *, notice: str = "") -> st
     """
     data = {
         "phase": _phase(view),
-        "undo": "yes" if view is not None and view.can_undo else "",
+        "undo": _name_given(view),
         # Tells the script that an event was answered, even by what was there before.
         "stamp": secrets.token_hex(4),
     }
     if isinstance(view, TaskView):
         data["task"] = str(view.task_id)
+        data["edition"] = str(view.edition)
         data["draft"] = json.dumps(_describe(view.draft))
         body = _task(texts, view)
     elif isinstance(view, EndView):
@@ -69,6 +70,13 @@ def _phase(view: PanelView | None) -> str:
     if view is None:
         return "refused"
     return "task" if isinstance(view, TaskView) else "end"
+
+
+def _name_given(view: PanelView | None) -> str:
+    """The judgement that can be taken back, as the page sends it; empty where there is none."""
+    if view is None or view.undoes is None:
+        return ""
+    return f"{view.undoes.task_id}.{view.undoes.edition}"
 
 
 def _describe(draft: Answer | None) -> dict[str, object]:

@@ -36,6 +36,7 @@ from arena.rules.experts import (
     CannotJudge,
     Expert,
     ExpertKeys,
+    Given,
     InvalidAnswer,
     NothingToUndo,
     NotInvited,
@@ -494,7 +495,7 @@ def test_undoing_goes_back_one_by_one_and_keeps_the_rows(store: Store) -> None:
     assign(store, [ada], battles=3)
     with pytest.raises(NothingToUndo):
         store.experts.undo(ada.voter_id)
-    assert not store.experts.can_undo(ada.voter_id)
+    assert store.experts.undoable(ada.voter_id) is None
     seen = []
     for number in range(3):
         task = store.experts.next_task(ada.voter_id)
@@ -503,7 +504,7 @@ def test_undoing_goes_back_one_by_one_and_keeps_the_rows(store: Store) -> None:
         answer = Answer(outcome=Outcome.MODEL_A, comment=f"comment {number}")
         store.experts.judge(task.id, voter_id=ada.voter_id, answer=answer)
     for number in (2, 1):
-        assert store.experts.can_undo(ada.voter_id)
+        assert store.experts.undoable(ada.voter_id) == Given(task_id=seen[number], edition=0)
         draft = store.experts.undo(ada.voter_id)
         assert (draft.comment, draft.outcome) == (f"comment {number}", Outcome.MODEL_A)
         task = store.experts.next_task(ada.voter_id)
@@ -580,10 +581,12 @@ async def test_a_view_shows_the_sides_as_they_were_drawn(store: Store) -> None:
         assert sides == {"First answer", "Second answer"}
         assert len(view.left) == len(view.right) == 2
         lefts.add(view.left[0].split(",")[0])
-        assert view.can_undo == bool(number)
+        assert (view.undoes is not None) == bool(number)
         view = await panel.judge(key_of(ada), view.task_id, A_IS_BETTER)
     assert lefts == {"First answer", "Second answer"}
-    assert view == EndView(total=6, more=False, can_undo=True, told=())
+    assert isinstance(view, EndView)
+    assert (view.total, view.more, view.told) == (6, False, ())
+    assert view.undoes is not None
     back = await panel.undo(key_of(ada))
     assert isinstance(back, TaskView)
     assert back.draft is not None
@@ -593,7 +596,7 @@ async def test_a_view_shows_the_sides_as_they_were_drawn(store: Store) -> None:
 async def test_an_expert_without_battles_is_at_an_empty_end(store: Store) -> None:
     ada = invite(store, "Ada")
     view = await panel_of(store).look(key_of(ada))
-    assert view == EndView(total=0, more=False, can_undo=False, told=())
+    assert view == EndView(total=0, more=False, undoes=None, told=())
 
 
 async def test_experts_are_told_of_the_arms_at_the_end_and_undo_nothing_then(
@@ -617,7 +620,7 @@ async def test_experts_are_told_of_the_arms_at_the_end_and_undo_nothing_then(
         view = await panel.judge(key_of(ada), view.task_id, A_IS_BETTER)
     assert [one.shown_outcome for one in view.told] == shown
     assert Counter(one.arm for one in view.told) == {Arm.BLIND: 4, Arm.SHOWN: 2, Arm.PLANTED: 2}
-    assert not view.can_undo
+    assert view.undoes is None
     with pytest.raises(NothingToUndo):
         await panel.undo(key_of(ada))
     rows = [row for row in store.judgements.read() if row.kind == "expert"]
@@ -638,7 +641,8 @@ async def test_between_two_assignments_the_first_one_ends(store: Store) -> None:
     assert isinstance(view, TaskView)
     assert view.total == 1
     end = await panel.judge(key_of(ada), view.task_id, A_IS_BETTER)
-    assert end == EndView(total=1, more=True, can_undo=True, told=())
+    given = Given(task_id=view.task_id, edition=0)
+    assert end == EndView(total=1, more=True, undoes=given, told=())
     following = await panel.look(key_of(ada))
     assert isinstance(following, TaskView)
     assert (following.done, following.total) == (0, 2)

@@ -58,7 +58,10 @@ class ExpertClient(PageClient):
 
     def send(self, elem_id: str, **answer: Any) -> dict[str, str]:  # noqa: ANN401  as a page
         """Clicks a button; the state's attributes, and its HTML as `html`."""
-        sent = {"reasons": [], "comment": "", "cannot": "", "seconds": 1, **answer}
+        sent = {
+            "edition": "0", "undo": "1.0", "reasons": [], "comment": "", "cannot": "", "seconds": 1,
+            **answer,
+        }  # fmt: skip
         return self.send_raw(elem_id, json.dumps(sent))
 
     def send_raw(self, elem_id: str, sent: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _STATUS = re.compile(r'class="battle-status"[^>]*data-status="(\w*)"\s+data-battle="([^"]*)"')
 _EDITION = re.compile(r'class="battle-status"[^>]*data-edition="(\d*)"')
+_TURNS = re.compile(r'class="battle-status"[^>]*data-turns="(\d*)"')
 _NOTICE = re.compile(r'class="notice" role="alert">([^<]+)<')
 _NAMES = re.compile(r"<h3>([^<]+)</h3>")
 _ENDS = ("process_completed", "unexpected_error", "close_stream")
@@ -28,6 +29,7 @@ class Heard:
         status: of the battle, as the page shows it last.
         battle_id: of the battle shown last.
         edition: of its answers.
+        turns: of the battle.
         notices: what the visitor was told, in order.
         names: of the models, on the reveal.
         completed: whether the event ended in good order.
@@ -36,6 +38,7 @@ class Heard:
     status: str = ""
     battle_id: str = ""
     edition: str = ""
+    turns: str = "0"
     notices: list[str] = field(default_factory=list)
     names: tuple[str, ...] = ()
     completed: bool = False
@@ -47,6 +50,8 @@ class Heard:
                 self.status, self.battle_id = found.groups()
             if found := _EDITION.search(text):
                 self.edition = found[1]
+            if found := _TURNS.search(text):
+                self.turns = found[1]
             self.notices += _NOTICE.findall(text)
             if 'class="reveal"' in text:
                 self.names = tuple(_NAMES.findall(text))
@@ -83,6 +88,7 @@ class PageClient:
         self._events: dict[str, tuple[int, int]] = {}
         self.battle_id = ""
         self.edition = ""
+        self._shown = Heard()
 
     def __enter__(self) -> Self:
         return self
@@ -104,11 +110,13 @@ class PageClient:
 
     def ask(self, prompt: str) -> Heard:
         """Sends a prompt in the battle at hand, or begins one."""
-        return self._press("send", prompt, self.battle_id)
+        return self._press(
+            "send", prompt, self._shown.turns, secrets.token_urlsafe(16), self.battle_id
+        )
 
     def press(self, elem_id: str) -> Heard:
         """Clicks a button that needs no prompt; `restore` is a reload of its page."""
-        read = [self.edition] if elem_id.startswith("vote-") else []
+        read = [] if elem_id == "restore" else [self.edition]
         return self._press(elem_id, *read, self.battle_id)
 
     def start_pressing(self, elem_id: str, *values: str) -> None:
@@ -141,4 +149,5 @@ class PageClient:
             heard.take(message)
         self.battle_id = heard.battle_id or self.battle_id
         self.edition = heard.edition or self.edition
+        self._shown = heard
         return heard

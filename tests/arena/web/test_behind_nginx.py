@@ -173,7 +173,7 @@ class Page:
 
     def ask(self, prompt: str) -> list[tuple[float, str]]:
         """Sends a prompt; the lines that came back, each with its seconds from the click."""
-        lines = self._send("send", [prompt, self.battle])
+        lines = self._send("send", [prompt, "0", "", ""])
         self.battle = re.findall(r'data-battle=\\"([\w-]+)\\"', lines[-1][1])[-1]
         self.edition = re.findall(r'data-edition=\\"(\d+)\\"', lines[-1][1])[-1]
         return lines

@@ -200,7 +200,7 @@ def test_every_answer_of_a_served_arena_is_dressed(arena: RunningArena) -> None:
 def test_answers_are_streamed_through_the_whole_application(arena: RunningArena) -> None:
     with PageClient(arena.address) as client:
         client.open()
-        client.start_pressing("send", "Speak slowly", "")
+        client.start_pressing("send", "Speak slowly", "0", "", "")
         kinds = [message["msg"] for message in client.listen()]
     assert kinds.count("process_generating") >= 5
 

@@ -21,7 +21,7 @@ def test_a_signal_stops_the_server_in_good_order(number: signal.Signals, tmp_pat
     data = tmp_path / "data"
     with running_arena(models, data_dir=data) as served, PageClient(served.address) as client:
         client.open()
-        client.start_pressing("send", "Speak slowly", "")
+        client.start_pressing("send", "Speak slowly", "0", "", "")
         next(message for message in client.listen() if "word word" in str(message))
         served.process.send_signal(number)
         assert served.process.wait(30) == 0

@@ -140,7 +140,7 @@ def test_regenerating_keeps_the_first_answers_and_ends_with_the_vote(
     tab.vote(1).click()
     tab.expect_reveal()
     expect(tab.regenerate).to_be_disabled()
-    assert "has been voted on" in visitor.forge("regenerate", battle)
+    assert "has been voted on" in visitor.forge("regenerate", "4", battle)
     assert arena.rows(ATTEMPTS, battle) == both
 
 
@@ -307,8 +307,9 @@ def test_somebody_elses_battle_is_neither_shown_nor_voted_on(
     tab.expect_status("idle")
     expect(tab.page.get_by_text("A private question")).to_have_count(0)
     tab.page.keyboard.press("1")
-    forged = [(event, battle) for event in ("regenerate", "retry", "new-battle")]
-    for event, *data in (*forged, ("vote-1", "2", battle), ("send", "Mine now", battle)):
+    forged = [(event, "2", battle) for event in ("regenerate", "retry", "new-battle", "vote-1")]
+    asked = [("send", "Mine now", turn, "", battle) for turn in "01"]
+    for event, *data in (*forged, *asked):
         answer = stranger.forge(event, *data)
         assert "not yours or no longer exists" in answer
         assert "A private question" not in answer

@@ -45,7 +45,7 @@ def test_a_slow_model_does_not_delay_the_other_sides_first_text(
     with PageClient(uneven_arena.address) as client:
         client.open()
         began = time.monotonic()
-        client.start_pressing("send", "Why?", "")
+        client.start_pressing("send", "Why?", "0", "", "")
         arrivals = [
             time.monotonic() - began
             for message in texts_until(client, "for a while. Hurried words")
@@ -83,7 +83,7 @@ def pieces(value: object) -> Iterator[str]:
 def test_leaving_the_page_stops_the_models_after_the_grace(uneven_arena: RunningArena) -> None:
     with PageClient(uneven_arena.address) as client:
         client.open()
-        client.start_pressing("send", "Why?", "")
+        client.start_pressing("send", "Why?", "0", "", "")
         list(texts_until(client, "Hurried"))  # and away, once something has come
         left = time.monotonic()
         while client.http.get("/healthz").json()["live_battles"]:

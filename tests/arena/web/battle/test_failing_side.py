@@ -151,7 +151,7 @@ def test_a_failed_side_is_explained_cannot_be_voted_on_and_is_tried_again(
     expect(other.page.locator(".notice")).to_contain_text("Fewer than two models can answer")
     expect(other.prompt).to_have_value("Anybody there?")
     assert shaky.count("SELECT count(*) FROM battles") == 1
-    assert "One side has not answered yet" in visitor.forge("send", "And then?", battle)
+    assert "One side has not answered yet" in visitor.forge("send", "And then?", "1", "", battle)
     assert shaky.count("SELECT count(*) FROM turns WHERE battle_id = ?", battle) == 1
     for part in (tab.prompt, tab.send):
         expect(part).to_be_hidden()

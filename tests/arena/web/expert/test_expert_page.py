@@ -171,10 +171,12 @@ def test_what_the_page_did_not_write_is_refused_and_not_stored(panel_arena: Runn
         task, others = client.look()["task"], other.look()["task"]
         invalid = [
             "", "no JSON", "[]", "7", "null", '{"task": "1"}', '{"task": "1", "reasons": 7}',
-            json.dumps({"task": task, "reasons": ["beauty"]}),
-            json.dumps({"task": task, "reasons": [], "comment": "x" * 2_001}),
-            json.dumps({"task": "9" * 30, "reasons": []}),
-            json.dumps({"task": "-1", "reasons": []}),
+            json.dumps({"task": task, "edition": "0", "reasons": ["beauty"]}),
+            json.dumps({"task": task, "edition": "0", "reasons": [], "comment": "x" * 2_001}),
+            json.dumps({"task": "9" * 30, "edition": "0", "reasons": []}),
+            json.dumps({"task": "-1", "edition": "0", "reasons": []}),
+            json.dumps({"task": task, "edition": "-1", "reasons": []}),
+            json.dumps({"task": task, "reasons": []}),
         ]  # fmt: skip
         for sent in invalid:
             assert words["invalid"] in client.send_raw("vote-1", sent)["html"], sent
