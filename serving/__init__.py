@@ -16,24 +16,31 @@ from serving.protocol import (
     ContextTooLong,
     Interrupted,
     Message,
+    Misconfigured,
     ModelCard,
+    ModelNotFound,
     ModelUnreachable,
+    ParameterRefused,
+    QuotaUsedUp,
     RateLimited,
     ReasoningDelta,
     Refused,
     Sampling,
+    ServerFault,
     ServingError,
     StreamEvent,
     TextDelta,
     TimedOut,
+    Unfinished,
     UnknownPrompt,
+    Unreadable,
 )
 
 if TYPE_CHECKING:
     from serving.llamacpp_server import LlamaCppServer
     from serving.recorded import RecordedModel
     from serving.roster import HealthReport, Roster, RosterError, check_model, missing_keys
-    from serving.specs import ModelSpec, SamplingSpec, TimeoutsSpec
+    from serving.specs import ModelSpec, ReasoningSpec, SamplingSpec, TimeoutsSpec
     from serving.vllm_server import VllmServer
 
 __all__ = [
@@ -45,23 +52,31 @@ __all__ = [
     "Interrupted",
     "LlamaCppServer",
     "Message",
+    "Misconfigured",
     "ModelCard",
+    "ModelNotFound",
     "ModelSpec",
     "ModelUnreachable",
+    "ParameterRefused",
+    "QuotaUsedUp",
     "RateLimited",
     "ReasoningDelta",
+    "ReasoningSpec",
     "RecordedModel",
     "Refused",
     "Roster",
     "RosterError",
     "Sampling",
     "SamplingSpec",
+    "ServerFault",
     "ServingError",
     "StreamEvent",
     "TextDelta",
     "TimedOut",
     "TimeoutsSpec",
+    "Unfinished",
     "UnknownPrompt",
+    "Unreadable",
     "VllmServer",
     "check_model",
     "missing_keys",
@@ -71,6 +86,7 @@ _HOMES = {
     "HealthReport": "roster",
     "LlamaCppServer": "llamacpp_server",
     "ModelSpec": "specs",
+    "ReasoningSpec": "specs",
     "RecordedModel": "recorded",
     "Roster": "roster",
     "RosterError": "roster",

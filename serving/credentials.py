@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import string
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from pydantic import SecretStr
 
@@ -14,6 +16,15 @@ if TYPE_CHECKING:
 
 _PRINTABLE = frozenset(string.printable) - frozenset(string.whitespace)
 SCRUBBED = "(key removed)"
+# Masked with asterisks or dots; behind "Bearer"; with the beginnings that providers give keys.
+_LIKE_A_KEY = re.compile(
+    r"[\w-]*\*{3,}[\w-]*|[\w-]{2,}(?:\.{3}|…)[\w-]{2,}|(?<=Bearer )[\w.~+/-]{8,}|"
+    r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|fw|key|AIza)[-_][\w-]{12,}|\bAIza[\w-]{20,}"
+)
+_WORD = re.compile(r"[^\s\"'`,;:()<>{}\[\]]+")
+# As many letters of a key in a row as nobody writes by chance; a shorter key is a word.
+_PIECE = 8
+_SHORTEST_KEY = 12
 
 
 def read_key(variable: str, environ: Mapping[str, str], *, model: str) -> SecretStr:
@@ -39,6 +50,18 @@ def read_key(variable: str, environ: Mapping[str, str], *, model: str) -> Secret
 
 
 def scrub(text: str, key: SecretStr | None) -> str:
-    """The text without the key, should a provider have quoted it."""
+    """The text without the key, and without what looks like a piece of one or like another.
+
+    Providers quote a wrong key whole, masked (`sk-…ab12`) or encoded, and a go-between may quote
+    the key that it uses itself.
+    """
     secret = key.get_secret_value() if key is not None else ""
-    return text.replace(secret, SCRUBBED) if secret else text
+    for written in {secret, quote(secret, safe="")} - {""}:
+        text = text.replace(written, SCRUBBED)
+    text = _LIKE_A_KEY.sub(SCRUBBED, text)
+    if len(secret) < _SHORTEST_KEY:
+        return text
+    pieces = {secret[at : at + _PIECE] for at in range(len(secret) - _PIECE + 1)}
+    return _WORD.sub(
+        lambda word: SCRUBBED if any(piece in word[0] for piece in pieces) else word[0], text
+    )

@@ -2,16 +2,17 @@
 
 A back end knows one wire API and turns a request into pieces of text and one `End`. A
 `LimitedModel` makes a `ChatModel` of it: it puts the system prompt first, keeps the four
-timeouts, retries what may pass as long as nothing was shown, and adds up the `Completion`.
+timeouts, retries what may pass as long as nothing was shown, takes reasoning out of the text,
+refuses an answer that ended badly, and adds up the `Completion`.
 """
 
 from __future__ import annotations
 
-import asyncio
+import logging
 import time
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from tenacity import (
     AsyncRetrying,
@@ -23,6 +24,8 @@ from tenacity import (
     wait_random,
 )
 
+from serving.deadlines import Clock, Overdue, Watchdog
+from serving.endings import explain_end
 from serving.protocol import (
     Completion,
     FinishReason,
@@ -34,14 +37,23 @@ from serving.protocol import (
     ReasoningDelta,
     Refused,
     Sampling,
+    ServerFault,
     ServingError,
     StreamEvent,
     TextDelta,
     TimedOut,
+    Unreadable,
 )
+from serving.reasoning import KNOWN_TAGS, ReasoningSplitter, find_stray
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Sequence
+    from collections.abc import AsyncGenerator, Sequence
+
+    from serving.reasoning import Delta, Tags
+
+logger = logging.getLogger(__name__)
+
+SystemRole = Literal["system", "user"]
 
 # Back-off before a retry: about 0.5 s, 1 s, 2 s … and up to half a second more, so that the
 # clients of one server that failed do not come back at the same moment.
@@ -69,9 +81,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """The last event of a back end: how the answer ended, as the provider counts it."""
+    """The last event of a back end: how the answer ended, as the provider counts it.
+
+    `word` is the provider's own for `finish_reason`.
+    """
 
     finish_reason: FinishReason
+    word: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     model_id: str
@@ -92,83 +108,40 @@ class Backend(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Clock:
-    """The times of one answer; `request` moves with each attempt."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning:
+    """Where a model writes its reasoning into the answer.
 
-    limits: Limits
-    start: float = field(default_factory=time.monotonic)
-    request: float = field(default_factory=time.monotonic)
-    first: float | None = None
-
-    def next_deadline(self) -> tuple[str, float, float]:
-        """The limit that runs out first: its name, its length and when that is."""
-        if self.first is None:
-            name, seconds, since = "first_token", self.limits.first_token, self.request
-        else:
-            name, seconds, since = "between_tokens", self.limits.between_tokens, time.monotonic()
-        end = self.start + self.limits.total
-        if since + seconds <= end:
-            return name, seconds, since + seconds
-        return "total", self.limits.total, end
-
-
-class _Overdue(Exception):
-    """A wait that went past its deadline."""
-
-
-class _Watchdog:
-    """Ends a wait that goes past its deadline, with one timer for all waits of a stream.
-
-    `asyncio.timeout` for each token would cost a tenth of the time of many streams: a timer
-    made and taken back each time. This one is set again only when it has fired too early.
+    Attributes:
+        tags: opening and closing tags around it.
+        begins_inside: the opening tag is in the model's template, not in its answer.
     """
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
-        self._deadline = 0.0
-        self._waiting: asyncio.Task[Any] | None = None
-        self._has_bitten = False
+    tags: tuple[Tags, ...] = KNOWN_TAGS
+    begins_inside: bool = False
 
-    async def wait(self, event: Awaitable[WireEvent], seconds: float) -> WireEvent:
-        """The event.
 
-        Raises:
-            _Overdue: it did not come in time.
-        """
-        self._waiting, self._has_bitten = asyncio.current_task(), False
-        self._deadline = self._loop.time() + seconds
-        if self._timer is None or self._timer.when() > self._deadline:
-            self._set()
-        try:
-            return await event
-        except asyncio.CancelledError:
-            if self._has_bitten and self._waiting is not None and not self._waiting.uncancel():
-                raise _Overdue from None
-            raise
-        finally:
-            self._waiting = None
+class _Draft:
+    """An answer while it comes, its reasoning kept apart."""
 
-    def stop(self) -> None:
-        """Takes the timer back."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def __init__(self, reasoning: Reasoning) -> None:
+        self._splitter = ReasoningSplitter(reasoning.tags, begins_inside=reasoning.begins_inside)
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
 
-    def _set(self) -> None:
-        self.stop()
-        self._timer = self._loop.call_at(self._deadline, self._look)
+    def add(self, event: Delta) -> list[Delta]:
+        """Takes the next piece; returns what can be shown of it by now."""
+        is_text = isinstance(event, TextDelta)
+        return self._keep(self._splitter.feed(event.text) if is_text else [event])
 
-    def _look(self) -> None:
-        self._timer = None
-        if self._waiting is None:
-            return  # nobody waits; the next who does sets it
-        if self._loop.time() < self._deadline:
-            self._set()
-        else:
-            self._has_bitten = True
-            self._waiting.cancel()
+    def finish(self) -> list[Delta]:
+        """Returns what was held back when nothing more comes."""
+        return self._keep(self._splitter.finish())
+
+    def _keep(self, deltas: list[Delta]) -> list[Delta]:
+        for delta in deltas:
+            (self.text if isinstance(delta, TextDelta) else self.reasoning).append(delta.text)
+        return deltas
 
 
 class LimitedModel:
@@ -182,12 +155,17 @@ class LimitedModel:
         limits: Limits | None = None,
         sampling: Sampling | None = None,
         system_prompt: str = "",
+        system_role: SystemRole = "system",
+        reasoning: Reasoning | None = None,
     ) -> None:
         self._backend = backend
         self._card = card
         self._limits = limits or Limits()
         self._sampling = sampling or Sampling()
         self._system_prompt = system_prompt
+        self._system_role = system_role
+        self._reasoning = reasoning or Reasoning()
+        self._has_warned = False
 
     def __repr__(self) -> str:
         return f"LimitedModel({self._card.name!r})"
@@ -212,43 +190,73 @@ class LimitedModel:
         if not messages or messages[-1].role != "user":
             raise Refused(f"{self._card.name}: a conversation must end with the user's message")
         chosen = (sampling or Sampling()).over(self._sampling)
-        clock, watchdog = _Clock(self._limits), _Watchdog()
-        text: list[str] = []
-        reasoning: list[str] = []
+        clock, watchdog, draft = Clock(self._limits), Watchdog(), _Draft(self._reasoning)
+        failure: ServingError | None = None
         try:
             source, event = await self._begin(
                 self._with_system_prompt(messages), chosen, clock, watchdog
             )
             async with aclosing(source):
                 while not isinstance(event, End):
-                    (text if isinstance(event, TextDelta) else reasoning).append(event.text)
-                    yield event
+                    for delta in draft.add(event):
+                        yield delta
                     event = await self._next_event(source, clock, watchdog)
+            end = event
+        except ServingError as error:
+            failure = error
         finally:
             watchdog.stop()
+        for delta in draft.finish():
+            yield delta
+        if failure is not None:
+            raise failure
+        yield self._complete(draft, end, clock)
+
+    def _complete(self, draft: _Draft, end: End, clock: Clock) -> Completion:
+        """The finished answer.
+
+        Reasoning that came as text, because only its closing tag was sent, is taken out here:
+        it has been shown, but it is no part of what is judged.
+        """
         now = time.monotonic()
-        yield Completion(
-            text="".join(text),
-            reasoning="".join(reasoning),
-            finish_reason=event.finish_reason,
-            prompt_tokens=event.prompt_tokens,
-            completion_tokens=event.completion_tokens,
+        text, reasoning = "".join(draft.text), "".join(draft.reasoning)
+        stray = find_stray(text, self._reasoning.tags)
+        if stray is not None:
+            text, reasoning = stray.answer, reasoning + stray.reasoning
+            self._warn_once(stray.tag)
+        return Completion(
+            text=text,
+            reasoning=reasoning,
+            finish_reason=end.finish_reason,
+            prompt_tokens=end.prompt_tokens,
+            completion_tokens=end.completion_tokens,
             time_to_first_token=(clock.first or now) - clock.request,
             duration=now - clock.request,
-            model_id=event.model_id,
+            model_id=end.model_id,
         )
 
+    def _warn_once(self, tag: str) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "%s: its answers begin with reasoning that nothing opens and %s closes, which "
+                "people saw; set reasoning = { begins_inside = true } in its settings",
+                self._card.name,
+                tag,
+            )
+
     def _with_system_prompt(self, messages: Sequence[Message]) -> list[Message]:
-        if not self._system_prompt:
-            return list(messages)
-        return [Message("system", self._system_prompt), *messages]
+        whole = list(messages)
+        if self._system_prompt:
+            whole.insert(0, Message("system", self._system_prompt))
+        return whole if self._system_role == "system" else _fold_system(whole)
 
     async def _begin(
         self,
         messages: Sequence[Message],
         sampling: Sampling,
-        clock: _Clock,
-        watchdog: _Watchdog,
+        clock: Clock,
+        watchdog: Watchdog,
     ) -> tuple[AsyncGenerator[WireEvent], WireEvent]:
         """The open source and its first event, after as many attempts as that may take."""
 
@@ -278,13 +286,13 @@ class LimitedModel:
         return await retrying(attempt_again)
 
     async def _next_event(
-        self, source: AsyncGenerator[WireEvent], clock: _Clock, watchdog: _Watchdog
+        self, source: AsyncGenerator[WireEvent], clock: Clock, watchdog: Watchdog
     ) -> WireEvent:
         limit, seconds, deadline = clock.next_deadline()
         failure: ServingError
         try:
             event = await watchdog.wait(anext(source), deadline - time.monotonic())
-        except _Overdue:
+        except Overdue:
             failure = TimedOut(
                 f"{self._card.name}: the limit `{limit}` of {seconds:g} s ran out; "
                 f"raise `timeouts.{limit}` of this model if it needs longer",
@@ -295,15 +303,32 @@ class LimitedModel:
         except ServingError as error:
             failure = _as_seen_mid_stream(error) if clock.first is not None else error
         else:
-            if clock.first is None and not isinstance(event, End):
+            bad_end = None
+            if isinstance(event, End):
+                bad_end = explain_end(self._card.name, event.finish_reason, event.word)
+            elif clock.first is None:
                 clock.first = time.monotonic()
-            return event
+            if bad_end is None:
+                return event
+            failure = bad_end
         # Raised out here, an error carries no chain of causes that might quote a key.
         raise failure
 
 
+def _fold_system(messages: list[Message]) -> list[Message]:
+    """The conversation with its system turns put before the first message of the user."""
+    told = [turn.content for turn in messages if turn.role == "system"]
+    rest = [turn for turn in messages if turn.role != "system"]
+    first = next((at for at, turn in enumerate(rest) if turn.role == "user"), None)
+    if not told or first is None:
+        return rest
+    rest[first] = Message("user", "\n\n".join((*told, rest[first].content)))
+    return rest
+
+
 def _as_seen_mid_stream(error: ServingError) -> ServingError:
-    return Interrupted(str(error)) if isinstance(error, ModelUnreachable) else error
+    broken = isinstance(error, ModelUnreachable | ServerFault | Unreadable)
+    return Interrupted(str(error)) if broken else error
 
 
 def _may_pass(error: BaseException) -> bool:

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+import re
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 import httpx2
 import openai
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai import AsyncOpenAI, AsyncStream, DefaultAioHttpClient
 
-from serving.limits import End
-from serving.protocol import Interrupted, ModelUnreachable, ReasoningDelta, TextDelta
-from serving.reasoning import ThinkSplitter
-from serving.sdk import TELEMETRY_HEADERS, explain
+from serving.explaining import TRANSPORT_ERRORS, explain
+from serving.openai_chunks import ChunkReader
+from serving.paced_http import make_http_client, was_stale
+from serving.protocol import ParameterRefused
+from serving.sdk import PLAIN_BODY, TELEMETRY_HEADERS
+from serving.streaming import read_answer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Sequence
-
-    from openai.types.chat import ChatCompletionChunk
-    from openai.types.chat.chat_completion_chunk import ChoiceDelta
+    from collections.abc import AsyncGenerator, Sequence
 
     from serving.limits import WireEvent
-    from serving.protocol import FinishReason, Message, Sampling
+    from serving.protocol import Message, Sampling, ServingError
     from serving.sdk import Endpoint
+
+logger = logging.getLogger(__name__)
 
 OPENAI_URL = "https://api.openai.com/v1"
 # An OpenAI account's ids, which the SDK reads from the environment: not for other servers.
 _ACCOUNT = ("OpenAI-Organization", "OpenAI-Project")
-_FINISH_REASONS: dict[str, FinishReason] = {
-    "stop": "stop",
-    "length": "length",
-    "content_filter": "content_filter",
-}
+# OpenAI's newer models refuse `max_tokens`; most other servers know nothing else.
+_OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
+_OTHER_LIMIT = {_OLD_LIMIT: _NEW_LIMIT, _NEW_LIMIT: _OLD_LIMIT}
+_OPENAI_HOSTS = ("api.openai.com", ".openai.azure.com", ".cognitiveservices.azure.com")
+_ALWAYS_SENT = frozenset({"model", "messages", "stream"})
+# A field is unknown, not only of a wrong value.
+_UNKNOWN_FIELD = re.compile(
+    r"unsupported parameter|not supported|unrecogni[sz]ed|unexpected|unknown|extra|not permitted|"
+    rf"instead|{_NEW_LIMIT}|不支持",
+    re.IGNORECASE,
+)
 
 
 class OpenAIBackend:
@@ -43,57 +53,103 @@ class OpenAIBackend:
             base_url=endpoint.base_url or OPENAI_URL,
             max_retries=0,
             timeout=openai.Timeout(None, connect=endpoint.connect_timeout),
-            http_client=DefaultAsyncHttpxClient(
-                follow_redirects=False, trust_env=not endpoint.is_on_this_machine
+            http_client=make_http_client(
+                DefaultAioHttpClient, trust_env=not endpoint.is_on_this_machine
             ),
         )
-        hidden = TELEMETRY_HEADERS if endpoint.base_url is None else (*TELEMETRY_HEADERS, *_ACCOUNT)
-        self._headers = dict.fromkeys(hidden, openai.Omit())
+        is_openai = _is_openai(endpoint.base_url or OPENAI_URL)
+        hidden = TELEMETRY_HEADERS if is_openai else (*TELEMETRY_HEADERS, *_ACCOUNT)
+        self._options: Any = {"headers": {**dict.fromkeys(hidden, openai.Omit()), **PLAIN_BODY}}
+        self._limit_name = endpoint.token_limit or (_NEW_LIMIT if is_openai else _OLD_LIMIT)
+        self._limits_refused: set[str] = set()
+        self._asks_for_counts = endpoint.stream_options
 
     async def open(
         self, messages: Sequence[Message], sampling: Sampling
     ) -> AsyncGenerator[WireEvent]:
         """Makes one streaming request; see `Backend.open`."""
-        reader = _ChunkReader(self._endpoint)
-        try:
-            request = self._request(messages, sampling)
-            async with await self._client.chat.completions.create(**request) as stream:
-                async for chunk in stream:
-                    for delta in reader.read(chunk):
-                        yield delta
-            failure = None
-        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
-            failure = explain(error, self._endpoint)
-        if failure is not None:
-            raise failure
-        for delta in reader.finish():
-            yield delta
-        yield reader.end()
+        response = await self._send(messages, sampling)
+        async for event in read_answer(response, ChunkReader(self._endpoint), self._endpoint):
+            yield event
 
     async def aclose(self) -> None:
         """Closes its connections."""
         await self._client.close()
 
+    async def _send(self, messages: Sequence[Message], sampling: Sampling) -> httpx2.Response:
+        """The response to a request, which is made again once it is known what not to send."""
+        while True:
+            request = self._request(messages, sampling)
+            failure: ServingError
+            try:
+                try:
+                    return await self._post(request)
+                except (openai.OpenAIError, *TRANSPORT_ERRORS) as error:
+                    if not was_stale(error):
+                        raise
+                return await self._post(request)
+            except (openai.OpenAIError, *TRANSPORT_ERRORS) as error:
+                asked = tuple(name for name in request if name not in _ALWAYS_SENT)
+                failure = explain(error, self._endpoint, asked=asked)
+            if not self._learn_from(failure):
+                raise failure
+
+    async def _post(self, request: dict[str, Any]) -> httpx2.Response:
+        response = await self._client.post(
+            "/chat/completions",
+            cast_to=httpx2.Response,
+            body=request,
+            options=self._options,
+            stream=True,
+            stream_cls=AsyncStream[object],
+        )
+        # The SDK hands over the response as it is when that is what it should make.
+        return cast("httpx2.Response", response)
+
+    def _learn_from(self, failure: ServingError) -> bool:
+        """Whether a refusal has told how to ask this server, so that asking again may help."""
+        if not isinstance(failure, ParameterRefused):
+            return False
+        name = failure.parameter
+        if name == "stream_options" and self._asks_for_counts:
+            self._asks_for_counts = False
+            remedy = "set stream_options = false in this model's settings"
+        elif (
+            name == self._limit_name
+            and self._endpoint.token_limit is None
+            and self._limit_name not in self._limits_refused
+            and _UNKNOWN_FIELD.search(str(failure))
+        ):
+            self._limits_refused.add(name)
+            self._limit_name = _OTHER_LIMIT[name]
+            remedy = f'set token_limit = "{self._limit_name}" in this model\'s settings'
+        else:
+            return False
+        logger.warning("%s; going on without it (to be spared this, %s)", failure, remedy)
+        return True
+
     def _request(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
-        # OpenAI's newer models refuse `max_tokens`, other servers know nothing else.
-        limit = "max_completion_tokens" if self._endpoint.base_url is None else "max_tokens"
         asked = {
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
-            limit: sampling.max_tokens,
+            self._limit_name: sampling.max_tokens,
             "seed": sampling.seed,
             "stop": list(sampling.stop) or None,
             "response_format": _response_format(sampling),
-            "extra_body": dict(self._endpoint.extra_body) or None,
+            "stream_options": {"include_usage": True} if self._asks_for_counts else None,
         }
         return {
             "model": self._endpoint.model,
             "messages": [{"role": turn.role, "content": turn.content} for turn in messages],
             "stream": True,
-            "stream_options": {"include_usage": True},
-            "extra_headers": self._headers,
             **{name: value for name, value in asked.items() if value is not None},
+            **self._endpoint.extra_body,
         }
+
+
+def _is_openai(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host.endswith(_OPENAI_HOSTS)
 
 
 def _response_format(sampling: Sampling) -> dict[str, Any] | None:
@@ -101,68 +157,3 @@ def _response_format(sampling: Sampling) -> dict[str, Any] | None:
         return None
     schema = {"name": "answer", "strict": True, "schema": dict(sampling.response_schema)}
     return {"type": "json_schema", "json_schema": schema}
-
-
-class _ChunkReader:
-    """Collects what the chunks of one answer say besides its text."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self._splitter = ThinkSplitter()
-        self._model_id = endpoint.model
-        self._finish_reason: str | None = None
-        self._prompt_tokens: int | None = None
-        self._completion_tokens: int | None = None
-
-    def read(self, chunk: ChatCompletionChunk) -> Iterator[TextDelta | ReasoningDelta]:
-        """The pieces of text in a chunk.
-
-        Raises:
-            ModelUnreachable: it is no chunk of a chat completion.
-        """
-        # The SDK does not validate what it parsed, so any part may be missing or odd.
-        try:
-            self._model_id = chunk.model or self._model_id
-            if chunk.usage is not None:
-                self._prompt_tokens = chunk.usage.prompt_tokens
-                self._completion_tokens = chunk.usage.completion_tokens
-            for choice in chunk.choices:
-                self._finish_reason = choice.finish_reason or self._finish_reason
-                yield from self._read_delta(choice.delta)
-        except (AttributeError, TypeError):
-            failure = ModelUnreachable(
-                f"{self._endpoint.name}: the server sent a chunk that is no chat completion"
-            )
-        else:
-            return
-        raise failure
-
-    def _read_delta(self, delta: ChoiceDelta) -> Iterator[TextDelta | ReasoningDelta]:
-        extra = delta.model_extra or {}
-        # DeepSeek, vLLM and llama.cpp say reasoning_content; OpenRouter and Ollama, reasoning.
-        thought = extra.get("reasoning_content") or extra.get("reasoning")
-        if thought:
-            yield ReasoningDelta(str(thought))
-        if delta.content:
-            yield from self._splitter.feed(delta.content)
-        elif delta.refusal:
-            yield TextDelta(delta.refusal)
-
-    def finish(self) -> list[TextDelta | ReasoningDelta]:
-        """What was held back."""
-        return self._splitter.finish()
-
-    def end(self) -> End:
-        """How the answer ended.
-
-        Raises:
-            Interrupted: the connection was closed before the server said so.
-        """
-        if self._finish_reason is None:
-            raise Interrupted(f"{self._endpoint.name}: the answer broke off in the middle")
-        return End(
-            finish_reason=_FINISH_REASONS.get(self._finish_reason, "other"),
-            prompt_tokens=self._prompt_tokens,
-            completion_tokens=self._completion_tokens,
-            model_id=self._model_id,
-        )

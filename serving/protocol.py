@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
 Role = Literal["system", "user", "assistant"]
-FinishReason = Literal["stop", "length", "content_filter", "other"]
+# How an answer ended: by itself, cut at its limit, by a filter, by a fault, in order to go on
+# (with a tool, after a pause), or with a word that nobody knows. Only the first two are good.
+FinishReason = Literal["stop", "length", "content_filter", "error", "unfinished", "other"]
 _T = TypeVar("_T")
 
 
@@ -84,7 +86,7 @@ class Completion:
     Attributes:
         text: the whole answer, the concatenation of its `TextDelta`s.
         reasoning: the whole reasoning text, empty where the provider sends none.
-        finish_reason: why it ended; `length` means that it was cut.
+        finish_reason: why it ended: `stop`, or `length` where it was cut at its limit.
         prompt_tokens: as counted by the provider, `None` where it does not say.
         completion_tokens: likewise; includes reasoning where the provider counts it so.
         time_to_first_token: seconds from the request to the first text or reasoning.
@@ -178,13 +180,37 @@ class ServingError(Exception):
 
 
 class ModelUnreachable(ServingError):
-    """No connection, or the server answered with a fault of its own."""
+    """There is no connection to the server."""
 
     retryable = True
 
 
-class BadCredentials(ServingError):
+class ServerFault(ServingError):
+    """The server answered with a fault of its own."""
+
+    retryable = True
+
+
+class Unreadable(ServingError):
+    """What the server sent is no answer of the API that it should speak."""
+
+    retryable = True
+
+
+class Misconfigured(ServingError):
+    """The account, the address or the name is wrong: every request would meet the same."""
+
+
+class BadCredentials(Misconfigured):
     """The key is missing, wrong, or not allowed to use this model."""
+
+
+class ModelNotFound(Misconfigured):
+    """The address has no such API, or the provider no model of this name."""
+
+
+class QuotaUsedUp(Misconfigured):
+    """The account has no credit left, or its quota is used up."""
 
 
 class RateLimited(ServingError):
@@ -202,11 +228,31 @@ class RateLimited(ServingError):
 
 
 class ContextTooLong(ServingError):
-    """The conversation does not fit the model's context."""
+    """The conversation does not fit the model's context.
+
+    Attributes:
+        limit: tokens that would fit, if the provider said so.
+    """
+
+    def __init__(self, message: str, *, limit: int | None = None) -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class Refused(ServingError):
     """The provider would not answer this request (content filter, malformed request)."""
+
+
+class ParameterRefused(Refused):
+    """The provider does not take a field of the request, or not with this value.
+
+    Attributes:
+        parameter: its name in the API.
+    """
+
+    def __init__(self, message: str, *, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class UnknownPrompt(Refused):
@@ -225,6 +271,10 @@ class Interrupted(ServingError):
     """The stream broke after it had begun."""
 
     retryable = True
+
+
+class Unfinished(ServingError):
+    """The answer ended in a way that is not known to be a good end."""
 
 
 class TimedOut(ServingError):

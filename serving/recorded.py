@@ -202,6 +202,7 @@ class RecordedBackend:
             yield event
         yield End(
             finish_reason=row.finish_reason,
+            word=row.finish_reason,
             prompt_tokens=row.prompt_tokens,
             completion_tokens=row.token_count,
             model_id=row.model_id or self._model_id,
@@ -279,7 +280,12 @@ class RecordedModel(LimitedModel):
             time_to_first_token=spec.time_to_first_token,
             tokens_per_second=spec.tokens_per_second,
         )
-        super().__init__(source, card=spec.card, limits=spec.limits)
+        super().__init__(
+            source,
+            card=spec.card,
+            limits=spec.limits,
+            reasoning=spec.reasoning.to_reasoning(),
+        )
         self._source = source
 
     @property

@@ -222,6 +222,9 @@ class Roster:
             key_variable=spec.api_key_env,
             connect_timeout=spec.timeouts.connect,
             extra_body=spec.extra_body,
+            token_limit=spec.token_limit,
+            stream_options=spec.stream_options,
+            finish_reasons={word.lower(): end for word, end in spec.finish_reasons.items()},
         )
 
     async def _start_llamacpp(self, spec: ModelSpec) -> ChatModel:
@@ -280,6 +283,8 @@ def _limit(backend: Backend, spec: ModelSpec) -> LimitedModel:
         limits=spec.limits,
         sampling=spec.sampling.to_sampling(),
         system_prompt=spec.system_prompt,
+        system_role=spec.system_role,
+        reasoning=spec.reasoning.to_reasoning(),
     )
 
 

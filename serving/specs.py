@@ -14,7 +14,10 @@ from pydantic import (
 )
 
 from serving.limits import Limits
-from serving.protocol import ModelCard, Sampling
+from serving.protocol import ModelCard
+from serving.spec_tables import ReasoningSpec, SamplingSpec, TimeoutsSpec
+
+__all__ = ["BackendName", "ModelSpec", "ReasoningSpec", "SamplingSpec", "TimeoutsSpec"]
 
 BackendName = Literal["openai", "anthropic", "llamacpp", "vllm", "recorded"]
 
@@ -36,6 +39,9 @@ _EXTRAS: dict[str, tuple[BackendName, ...]] = {
     "base_url": ("openai", "anthropic", "vllm"),
     "api_key_env": ("openai", "anthropic", "vllm"),
     "extra_body": ("openai", "anthropic", "llamacpp", "vllm"),
+    "finish_reasons": ("openai", "anthropic", "llamacpp", "vllm"),
+    "stream_options": ("openai", "llamacpp", "vllm"),
+    "token_limit": ("openai", "llamacpp", "vllm"),
     "path": ("llamacpp", "recorded", "vllm"),
 }
 
@@ -51,52 +57,6 @@ def _strip_nonempty(text: str) -> str:
 
 
 NonEmpty = Annotated[str, AfterValidator(_strip_nonempty)]
-
-
-class SamplingSpec(BaseModel):
-    """How a model draws its answers when nobody asks otherwise."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    temperature: float | None = Field(
-        default=None, ge=0, le=2, description="0 is greedy; unset leaves it to the model."
-    )
-    top_p: float | None = Field(
-        default=None, gt=0, le=1, description="Nucleus mass; unset leaves it to the model."
-    )
-    max_tokens: int | None = Field(
-        default=None, ge=1, description="Longest answer, in the model's own tokens."
-    )
-    seed: int | None = Field(
-        default=None, ge=0, description="Repeats an answer where the back end supports it."
-    )
-    stop: tuple[str, ...] = Field(default=(), description="Strings that end the answer.")
-
-    def to_sampling(self) -> Sampling:
-        """The same values as the protocol has them."""
-        return Sampling(**self.model_dump())
-
-
-class TimeoutsSpec(BaseModel):
-    """How long to wait for a model, in seconds."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    connect: float = Field(default=10, gt=0, description="Seconds to open a connection.")
-    first_token: float = Field(
-        default=60, gt=0, description="Seconds from the request to the first text or reasoning."
-    )
-    between_tokens: float = Field(
-        default=30, gt=0, description="Seconds between two pieces of an answer."
-    )
-    total: float = Field(
-        default=300, gt=0, description="Seconds for a whole answer, retries included."
-    )
-    startup: float = Field(
-        default=600,
-        gt=0,
-        description="Seconds that a server started here may take to load (llamacpp, vllm).",
-    )
 
 
 class ModelSpec(BaseModel):
@@ -141,6 +101,11 @@ class ModelSpec(BaseModel):
     )
     description: str = Field(default="", description="One honest sentence for the model's card.")
     system_prompt: str = Field(default="", description="Put before every conversation.")
+    system_role: Literal["system", "user"] = Field(
+        default="system",
+        description="user puts the system prompt into the first user message, for models "
+        "without that role.",
+    )
     sampling: SamplingSpec = Field(
         default_factory=SamplingSpec, description="How its answers are drawn."
     )
@@ -157,6 +122,23 @@ class ModelSpec(BaseModel):
     extra_body: dict[str, Any] = Field(
         default_factory=dict,
         description="Further fields of the request, sent as they are (never a key).",
+    )
+    reasoning: ReasoningSpec = Field(
+        default_factory=ReasoningSpec,
+        description="Where it writes its reasoning into the answer.",
+    )
+    finish_reasons: dict[str, Literal["stop", "length"]] = Field(
+        default_factory=dict,
+        description="Words of this provider for the end of an answer that are not known here, "
+        "each with stop or length.",
+    )
+    token_limit: Literal["max_tokens", "max_completion_tokens"] | None = Field(
+        default=None,
+        description="What the API calls the longest answer; found out if unset.",
+    )
+    stream_options: bool = Field(
+        default=True,
+        description="Ask for the counts of tokens; false for servers that refuse the field.",
     )
     context_size: int | None = Field(
         default=None,
@@ -270,7 +252,8 @@ class ModelSpec(BaseModel):
     def _find_misplaced(self) -> str | None:
         for field, backends in _EXTRAS.items():
             value = getattr(self, field)
-            if value not in (None, (), {}) and self.backend not in backends:
+            default = type(self).model_fields[field].get_default(call_default_factory=True)
+            if value != default and self.backend not in backends:
                 return (
                     f"does not know `{field}` (here {str(value)!r}); remove it, or choose "
                     f"backend {' or '.join(map(repr, backends))}"

@@ -23,7 +23,7 @@ from arena.settings.demo import DEMO_MODEL, MODEL_FILE_VARIABLE
 from arena.store.tables import voters
 from arena.web.texts import load_texts
 from serving.recorded import read_rows
-from serving.specs import _EXTRAS, ModelSpec, SamplingSpec, TimeoutsSpec
+from serving.specs import _EXTRAS, ModelSpec, ReasoningSpec, SamplingSpec, TimeoutsSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,6 +56,7 @@ TABLES: dict[str, Mapping[str, FieldInfo]] = {
     "[[matchmaking.pairs]]": PairRule.model_fields,
     "[[models]]": ModelSpec.model_fields,
     "[models.sampling]": SamplingSpec.model_fields,
+    "[models.reasoning]": ReasoningSpec.model_fields,
     "[models.timeouts]": TimeoutsSpec.model_fields,
 }
 # Tests' own, for those who set them up.
@@ -173,7 +174,7 @@ def words_for(annotation: Any) -> set[str]:  # noqa: ANN401  any annotation
         return {"list of tables"}
     if get_origin(annotation) is tuple:
         return {"list of text"}
-    if get_origin(annotation) is dict or annotation in (SamplingSpec, TimeoutsSpec):
+    if get_origin(annotation) is dict or annotation in (ReasoningSpec, SamplingSpec, TimeoutsSpec):
         return {"table"}
     plain = {bool: {"true or false"}, int: {"number"}, float: {"number", "seconds"}}
     return {**plain, str: {"text"}, SecretStr: {"text"}, Path: {"path"}}[annotation]

@@ -24,6 +24,7 @@ from arena.rules.battles import (
     settled_status,
     storable,
 )
+from serving.emptiness import says_nothing
 from serving.protocol import (
     Completion,
     Message,
@@ -78,7 +79,7 @@ class _Draft:
     def complete(self, completion: Completion) -> Response:
         """The answer as the provider ended it; an empty one is a failure."""
         text = storable(completion.text)
-        empty = not text.strip()
+        empty = says_nothing(text)
         return Response(
             turn=self.turn,
             side=self.side,
@@ -93,7 +94,7 @@ class _Draft:
             duration=completion.duration,
             model_id=storable(completion.model_id)[:_LONGEST_MODEL_ID],
             error_kind="EmptyAnswer" if empty else None,
-            error_message="the model ended without any text" if empty else None,
+            error_message="the model ended without any text to be seen" if empty else None,
             created_at=datetime.now(UTC),
         )
 

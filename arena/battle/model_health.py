@@ -32,9 +32,11 @@ FIRST_REST_SECONDS = 30.0
 LONGEST_REST_SECONDS = 600.0
 LOOK_SECONDS = 1.0
 # The next request would meet the same, whatever it asks.
-_AT_ONCE = frozenset({"BadCredentials", "ModelUnreachable"})
+_AT_ONCE = frozenset({"BadCredentials", "ModelNotFound", "ModelUnreachable", "QuotaUsedUp"})
 # The model could answer; this conversation, or our own disk, could not be served.
-_NOT_ITS_FAULT = frozenset({"ContextTooLong", "NotStored", "Refused", "UnknownPrompt"})
+_NOT_ITS_FAULT = frozenset(
+    {"ContextTooLong", "NotStored", "ParameterRefused", "Refused", "UnknownPrompt"}
+)
 _PROBE = Message("user", "Say OK.")
 _FEW_TOKENS = Sampling(max_tokens=8)
 

@@ -25,6 +25,7 @@ from serving import (
     ModelUnreachable,
     RateLimited,
     Refused,
+    ServerFault,
     ServingError,
     TextDelta,
     TimedOut,
@@ -103,8 +104,8 @@ async def test_a_malformed_chunk_is_an_interruption(rubbish: str, api: Api, ask:
         ({"type": "x", "code": 429}, RateLimited),
         ({"type": "authentication_error"}, BadCredentials),
         ({"type": "invalid_request_error", "code": "bad_value"}, Refused),
-        ({"type": "x", "code": 1}, ModelUnreachable),
-        ({"type": "api_error"}, ModelUnreachable),
+        ({"type": "x", "code": 1}, ServerFault),
+        ({"type": "api_error"}, ServerFault),
     ],
 )
 async def test_an_error_in_place_of_a_stream_is_told_apart(

@@ -23,6 +23,7 @@ from serving import (
     ModelUnreachable,
     Roster,
     Sampling,
+    ServerFault,
     TextDelta,
 )
 
@@ -68,7 +69,7 @@ async def test_an_answer_is_streamed_and_counted(backend: str, llama: LlamaCppSe
     async with model_over(backend, llama, system_prompt="Be brief.") as model:
         *deltas, completion = await collect(model, STORY, Sampling(max_tokens=24))
     assert isinstance(completion, Completion)
-    assert len(deltas) > 10
+    assert len(deltas) > 1
     texts = [delta.text for delta in deltas if isinstance(delta, TextDelta)]
     assert completion.text == "".join(texts) != ""
     assert completion.finish_reason == "length"
@@ -189,7 +190,7 @@ async def test_a_server_that_crashes_is_started_again_at_the_same_address(
             first = server.pid
             assert first is not None
             os.killpg(first, signal.SIGKILL)
-            with pytest.raises(ModelUnreachable):
+            with pytest.raises((ModelUnreachable, ServerFault)):
                 await complete(model, STORY, Sampling(max_tokens=4))
             answer = await until_answered(model)
         assert answer.completion_tokens == 4
@@ -205,7 +206,7 @@ async def until_answered(model: ChatModel, *, seconds: float = 60.0) -> Completi
     while True:
         try:
             return await complete(model, STORY, Sampling(max_tokens=4))
-        except ModelUnreachable:
+        except (ModelUnreachable, ServerFault):
             assert time.monotonic() < deadline, "it never came back"
             await asyncio.sleep(0.5)
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.protocol import ReasoningDelta, TextDelta
-from serving.reasoning import ThinkSplitter
+from serving.reasoning import ReasoningSplitter
 
 
 def split(pieces: list[str]) -> tuple[str, str]:
-    splitter = ThinkSplitter()
+    splitter = ReasoningSplitter()
     deltas = [delta for piece in pieces for delta in splitter.feed(piece)] + splitter.finish()
     assert all(delta.text for delta in deltas)
     reasoning = "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta))
@@ -51,7 +51,7 @@ def test_any_cutting_gives_the_same_split(whole: str, cuts: list[int]) -> None:
 
 
 def test_text_is_passed_on_as_soon_as_it_cannot_be_a_tag() -> None:
-    splitter = ThinkSplitter()
+    splitter = ReasoningSplitter()
     assert splitter.feed("<th") == []
     assert splitter.feed("e") == [TextDelta("<the")]
     assert splitter.feed(" end <") == [TextDelta(" end <")]
