@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli.stores import ConfigOption, DataDirOption, find_address, opened_arena
+from arena.cli.arenas import ConfigOption, DataDirOption, find_address, opened_arena
 
 app = typer.Typer(
     help="Let analysts see who agrees with whom, battle by battle.",

@@ -7,25 +7,21 @@ import contextlib
 import difflib
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from arena.cli.arenas import DEFAULT_CONFIG, ConfigOption, DataDirOption, read_settings
 from arena.cli.terminal import open_console, print_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from rich.table import Table
 
     from serving.roster import HealthReport, ModelSpec
 
-DEFAULT_CONFIG = Path("arena.toml")
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", help="The settings to read.", show_default="arena.toml"),
-]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 app = typer.Typer(
@@ -37,19 +33,24 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def list_models(
-    context: typer.Context, *, config: ConfigOption = None, as_json: JsonOption = False
+    context: typer.Context,
+    *,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """List the models of an arena.toml, or check that they answer."""
-    context.obj = config
+    context.obj = (config, data_dir)
     if context.invoked_subcommand is None:
-        specs = _load(config)
+        specs = _load(config, data_dir)
         rows = [_describe(spec) for spec in specs]
         if as_json:
             typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
         elif rows:
             print_table(_draw_list(rows))
         else:
-            typer.echo(f"{config or DEFAULT_CONFIG} has no models yet. Add two or more [[models]].")
+            place = config or data_dir or DEFAULT_CONFIG
+            typer.echo(f"{place} has no models yet. Add two or more [[models]].")
 
 
 @app.command("check", epilog='Example: arena models check "GPT 5 mini" --config arena.toml')
@@ -60,12 +61,14 @@ def check(
     ] = None,
     *,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask each model for a few tokens; exit status 1 if any fails."""
     from arena.cli.refusals import refusing
 
-    specs = _load(config or context.obj)
+    group_config, group_data_dir = context.obj
+    specs = _load(config or group_config, data_dir or group_data_dir)
     with refusing():
         chosen = choose_models(specs, names or [])
         reports = _ask_all(chosen)
@@ -77,13 +80,11 @@ def check(
         raise typer.Exit(1)
 
 
-def _load(config: Path | None) -> list[ModelSpec]:
+def _load(config: Path | None, data_dir: Path | None) -> list[ModelSpec]:
     from arena.cli.refusals import refusing
 
     with refusing():
-        from arena.settings import load_settings
-
-        return load_settings(config or DEFAULT_CONFIG, runnable=False).models
+        return read_settings(config, data_dir).models
 
 
 def _describe(spec: ModelSpec) -> dict[str, object]:

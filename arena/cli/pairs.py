@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from arena.cli.models import DEFAULT_CONFIG, ConfigOption
+from arena.cli.arenas import ConfigOption, DataDirOption, read_settings
 from arena.cli.terminal import print_table, text_table
 from arena.writing import format_csv
 
@@ -36,6 +36,7 @@ class Format(StrEnum):
 def pairs(
     *,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many of the likeliest.")] = 20,
     form: Annotated[Format, typer.Option("--format", help="How they are written.")] = Format.TABLE,
     policy: Annotated[
@@ -51,7 +52,7 @@ def pairs(
     from arena.cli.refusals import refusing
 
     with refusing():
-        outlook = _look_ahead(config, top=top, policy=policy)
+        outlook = _look_ahead(read_settings(config, data_dir), top=top, policy=policy)
     if form is Format.JSON:
         rows = [asdict(pair) for pair in outlook.prospects]
         told = {"policy": outlook.policy, "pairs": outlook.pairs, "prospects": rows}
@@ -62,16 +63,14 @@ def pairs(
         _print_table(outlook)
 
 
-def _look_ahead(config: ConfigOption, *, top: int, policy: str | None) -> Outlook:
+def _look_ahead(settings: Settings, *, top: int, policy: str | None) -> Outlook:
+    from arena.cli.arenas import opening
     from arena.cli.preflight import check_draws
     from arena.cli.refusals import Refusal
-    from arena.cli.stores import opening
-    from arena.settings import load_settings
     from ranking.pairing.policies import POLICIES
 
     if policy is not None and policy not in POLICIES:
         raise Refusal(f'--policy: "{policy}" is none of {", ".join(sorted(POLICIES))}.')
-    settings = load_settings(config or DEFAULT_CONFIG, runnable=False)
     names = tuple(model.name for model in settings.models if model.enabled)
     if len(names) < 2:
         raise Refusal(

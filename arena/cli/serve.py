@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from arena.cli.arenas import DEFAULT_CONFIG, ConfigOption, find_config, keep_address
+
 if TYPE_CHECKING:
     from arena.settings import Settings
 
-ConfigOption = Annotated[Path, typer.Option("--config", "-c", help="The settings to read.")]
 HostOption = Annotated[
     str | None, typer.Option(help="Address to listen on; 0.0.0.0 for the whole network.")
 ]
@@ -25,20 +27,24 @@ OpenOption = Annotated[bool, typer.Option("--open/--no-open", help="Open the pag
 
 def up(
     *,
-    config: ConfigOption = Path("arena.toml"),
+    config: ConfigOption = None,
     host: HostOption = None,
     port: PortOption = None,
     data_dir: DataDirOption = None,
     open_page: OpenOption = False,
 ) -> None:
     """Run an arena over the models of an arena.toml."""
+    from arena.cli.preflight import check_start
     from arena.cli.refusals import refusing
 
     with refusing():
         from arena.settings import load_settings
 
         overrides = _gather(host=host, port=port, data_dir=data_dir)
-        _serve(load_settings(config, overrides=overrides), open_page=open_page)
+        path = find_config(config, data_dir) or DEFAULT_CONFIG
+        settings = load_settings(path, overrides=overrides)
+        check_start(settings)
+        _serve(settings, open_page=open_page)
 
 
 def demo(
@@ -52,22 +58,28 @@ def demo(
     open_page: OpenOption = False,
 ) -> None:
     """Run an arena on a small language model on this machine, without a key."""
+    from arena.cli.preflight import check_start
     from arena.cli.refusals import refusing
 
     with refusing():
-        from arena.settings.demo import build_demo_settings
+        from arena.settings.demo import build_demo
 
         overrides = _gather(host=host, port=port, data_dir=data_dir)
-        settings = build_demo_settings(recorded=recorded, overrides=overrides, announce=_announce)
-        _announce(f"Votes are kept in {settings.data_dir}")
-        _serve(settings, open_page=open_page)
+        made = build_demo(recorded=recorded, overrides=overrides, announce=_announce)
+        check_start(made.settings)
+        made.keep()
+        folder = made.settings.data_dir
+        _announce(f"Votes are kept in {folder}")
+        _announce(f"For the other commands: arena rank --data-dir {shlex.quote(str(folder))}")
+        _serve(made.settings, open_page=open_page)
 
 
 def _serve(settings: Settings, *, open_page: bool) -> None:
-    from arena.cli.preflight import check_start
     from arena.cli.refusals import Refusal
 
-    check_start(settings)
+    def announce(line: str) -> None:
+        keep_address(settings, line)
+        (_announce_and_open if open_page else _announce)(line)
 
     from arena.store import StoreError
     from arena.web.server import run
@@ -75,11 +87,7 @@ def _serve(settings: Settings, *, open_page: bool) -> None:
     from serving.roster import Roster
 
     try:
-        run(
-            settings,
-            roster=Roster(settings.models),
-            announce=_announce_and_open if open_page else _announce,
-        )
+        run(settings, roster=Roster(settings.models), announce=announce)
     except (ServingError, StoreError) as error:
         raise Refusal(str(error)) from error
 

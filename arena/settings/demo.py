@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from platformdirs import user_cache_path, user_data_path
 
 from arena.settings.shipped import find_shipped_data
+from arena.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,15 +32,17 @@ if TYPE_CHECKING:
 __all__ = [
     "DEMO_MODEL",
     "MODEL_FILE_VARIABLE",
+    "Demo",
     "DemoModel",
     "ModelFileUnavailable",
-    "build_demo_settings",
+    "build_demo",
     "ensure_model_file",
 ]
 
 APPLICATION = "preference-arena"
 MODEL_FILE_VARIABLE = "ARENA_DEMO_MODEL_FILE"
 _PIP_SECONDS = 900
+_WRITTEN_BY = "# Written by `arena demo` at each start, for the other commands."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,12 +125,37 @@ def ensure_model_file(
     return path
 
 
-def build_demo_settings(
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """The demo's settings.
+
+    Attributes:
+        settings: as they were read.
+        text: the file that says the same of this machine, without its data directory.
+    """
+
+    settings: Settings
+    text: str
+
+    def keep(self) -> None:
+        """Writes them beside the votes as `arena.toml`, where the other commands find them.
+
+        A file that somebody else wrote there stays as it is.
+
+        Raises:
+            OSError: the data directory cannot be written.
+        """
+        path = self.settings.data_dir / "arena.toml"
+        if not path.is_file() or path.read_text(encoding="utf-8").startswith(_WRITTEN_BY):
+            write_whole(path, f'{_WRITTEN_BY}\n\ndata_dir = "."\n\n{self.text}')
+
+
+def build_demo(
     *,
     recorded: bool = False,
     overrides: Mapping[str, object] | None = None,
     announce: Callable[[str], None],
-) -> Settings:
+) -> Demo:
     """The demo's settings, on the real model where it can be had.
 
     Args:
@@ -154,11 +182,12 @@ def build_demo_settings(
         text = text.replace("{model_file}", model_file.as_posix())
     # Apart, so that votes on recorded answers never count for the model that runs.
     default = user_data_path(APPLICATION) / ("demo" if kind == "demo" else "demo-recorded")
-    return parse_settings(
+    settings = parse_settings(
         f"data_dir = {json.dumps(str(default))}\n{text}",
         source=source,
         overrides=overrides,
     )
+    return Demo(settings, text)
 
 
 def _find_means(announce: Callable[[str], None]) -> Path:

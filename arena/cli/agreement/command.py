@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arena.cli import stores
+from arena.cli import arenas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,11 +36,8 @@ FileArgument = Annotated[
         show_default=False,
     ),
 ]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", help="Whose database to read.", show_default="arena.toml"),
-]
-DataDirOption = stores.DataDirOption
+ConfigOption = arenas.ConfigOption
+DataDirOption = arenas.DataDirOption
 AssignmentOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Only the battles of this assignment in the database."),

@@ -78,7 +78,7 @@ def read_database(config: Path | None, *, data_dir: Path | None, assignment: str
         SettingsError: the settings cannot be read.
     """
     from arena.agreement.desk import NothingToCompare, gather_judgements
-    from arena.cli.stores import opened_arena
+    from arena.cli.arenas import opened_arena
 
     with opened_arena(config, data_dir) as (_, store):
         name = store.engine.url.render_as_string(hide_password=True)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from arena.cli.arenas import ConfigOption, DataDirOption, read_settings
+
 __all__ = ["app"]
 
 EXAMPLES = """Examples:
@@ -25,10 +27,6 @@ OutOption = Annotated[
         help="Folder for the answers; unless given, one in the data directory.",
         show_default=False,
     ),
-]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", help="The arena's settings.", show_default="arena.toml"),
 ]
 app = typer.Typer(
     help="Make battles of a fixed set of prompts, for experts, judges or the crowd.",
@@ -73,6 +71,7 @@ def generate(
         int, typer.Option(min=1, max=256, help="Conversations with one model at the same time.")
     ] = 4,
     config: ConfigOption = None,
+    data_dir: DataDirOption = None,
 ) -> None:
     """Answer a prompt set with every model under the same conditions.
 
@@ -90,6 +89,6 @@ def generate(
             max_tokens=None if own_sampling else max_tokens,
             seed=seed, concurrency=concurrency,
         )  # fmt: skip
-        status = carry_out(wish, config=config)
+        status = carry_out(wish, read_settings(config, data_dir))
     if status:
         raise typer.Exit(status)

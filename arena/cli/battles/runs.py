@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from arena.cli.models import DEFAULT_CONFIG, choose_models
+from arena.cli.arenas import opening
+from arena.cli.models import choose_models
 from arena.cli.preflight import explain
 from arena.cli.refusals import Refusal
-from arena.cli.stores import opening
 from arena.cli.terminal import show_progress
 from arena.prompt_sets.answers import AnswerFolder, ConditionsDiffer, describe_conditions
 from arena.prompt_sets.battles import store_battles
 from arena.prompt_sets.files import PromptSetError, read_prompt_set
 from arena.prompt_sets.runs import answer_all, count_open
-from arena.settings import load_settings
 from serving.protocol import Sampling
 from serving.roster import Roster
 
@@ -57,7 +56,7 @@ class Wish:
         return Sampling(temperature=self.temperature, max_tokens=self.max_tokens, seed=self.seed)
 
 
-def carry_out(wish: Wish, *, config: Path | None) -> int:
+def carry_out(wish: Wish, settings: Settings) -> int:
     """Runs it all.
 
     Returns:
@@ -66,7 +65,6 @@ def carry_out(wish: Wish, *, config: Path | None) -> int:
     Raises:
         Refusal: something does not fit.
     """
-    settings = load_settings(config or DEFAULT_CONFIG, runnable=False)
     specs = choose_models(settings.models, wish.models)
     if wish.store and len(specs) < _MODELS_IN_A_BATTLE:
         raise Refusal("--store needs two models or more to make battles. Repeat --models.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arena.cli.stores import ConfigOption, DataDirOption, find_address, opened_arena
+from arena.cli.arenas import ConfigOption, DataDirOption, find_address, opened_arena
 
 if TYPE_CHECKING:
     from arena.cli.refusals import Refusal

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arena.cli.stores import ConfigOption, DataDirOption, opened_arena
+from arena.cli.arenas import ConfigOption, DataDirOption, opened_arena
 
 if TYPE_CHECKING:
     from arena.store import KnownJudge

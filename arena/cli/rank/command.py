@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from arena.cli.stores import DataDirOption  # noqa: TC001 # typer reads it
+from arena.cli import arenas
 
 if TYPE_CHECKING:
     from arena.cli.rank.output import Ranking
@@ -37,10 +37,8 @@ FileArgument = Annotated[
         show_default=False,
     ),
 ]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", help="Whose database to read.", show_default="arena.toml"),
-]
+ConfigOption = arenas.ConfigOption
+DataDirOption = arenas.DataDirOption
 DatabaseOption = Annotated[
     str | None, typer.Option("--database", help="Its URL, or the path of an SQLite file.")
 ]

