@@ -1,4 +1,13 @@
-"""Statistics of pairwise preference: arrays and tables in, frozen results out."""
+"""Statistics of pairwise preference: arrays and tables in, frozen results out.
+
+What needs a library that few calls use (plotly, scikit-learn), and what analysts use now and
+then, is imported when it is first asked for: `ranking.plots`, `ranking.simulate`,
+`ranking.diagnostics`, `ranking.estimator`, `ranking.baselines`, `ranking.style`, and the names in
+them, such as `from ranking import PairedComparisonClassifier, simulate_votes`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ranking.agreement.intervals import Estimate
 from ranking.agreement.judgements import CATEGORIES, Judgements, read_judgements
@@ -23,7 +32,7 @@ from ranking.boards.leaderboard import Coefficient, Leaderboard, compute_leaderb
 from ranking.boards.options import Options
 from ranking.boards.ranks import compute_rank_ranges, compute_ranks
 from ranking.boards.split import BoardPart, compute_boards
-from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError
+from ranking.errors import InvalidVote, NoMaximum, NotConverged, RankingError, UnknownModel
 from ranking.fits.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.fits.paired import PairedFit, fit_paired
 from ranking.intervals.intervals import bootstrap_intervals, paired_intervals, sandwich_intervals
@@ -34,6 +43,28 @@ from ranking.votes.rows import Rows
 from ranking.votes.voters import VoterTest, check_voters
 from ranking.votes.votes import Group, Votes
 from ranking.votes.weights import DesignWeights, compute_design_weights
+
+if TYPE_CHECKING:
+    from ranking import baselines as baselines
+    from ranking import estimator as estimator
+    from ranking import plots as plots
+    from ranking.baselines import compare_baselines as compare_baselines
+    from ranking.boards import diagnostics as diagnostics
+    from ranking.boards.diagnostics import measure_calibration as measure_calibration
+    from ranking.boards.diagnostics import measure_drift as measure_drift
+    from ranking.boards.diagnostics import measure_side_bias as measure_side_bias
+    from ranking.estimator import PairedComparisonClassifier as PairedComparisonClassifier
+    from ranking.pairing import simulate as simulate
+    from ranking.pairing.simulate import draw_strengths as draw_strengths
+    from ranking.pairing.simulate import simulate_votes as simulate_votes
+    from ranking.plots import plot_battle_counts as plot_battle_counts
+    from ranking.plots import plot_calibration as plot_calibration
+    from ranking.plots import plot_drift as plot_drift
+    from ranking.plots import plot_intervals as plot_intervals
+    from ranking.plots import plot_rank_ranges as plot_rank_ranges
+    from ranking.plots import plot_win_rates as plot_win_rates
+    from ranking.plots import save_picture as save_picture
+    from ranking.votes import style as style
 
 __all__ = [
     "CATEGORIES",
@@ -63,6 +94,7 @@ __all__ = [
     "RankingError",
     "Reading",
     "Rows",
+    "UnknownModel",
     "VoterTest",
     "Votes",
     "agreement_report",
@@ -87,3 +119,42 @@ __all__ = [
     "sandwich_intervals",
     "sideless_kappa",
 ]
+
+_MODULES = {
+    "baselines": "ranking.baselines",
+    "diagnostics": "ranking.boards.diagnostics",
+    "estimator": "ranking.estimator",
+    "plots": "ranking.plots",
+    "simulate": "ranking.pairing.simulate",
+    "style": "ranking.votes.style",
+}
+_LATER = {
+    **dict.fromkeys(_MODULES, ""),
+    "PairedComparisonClassifier": "estimator",
+    "compare_baselines": "baselines",
+    "draw_strengths": "simulate",
+    "measure_calibration": "diagnostics",
+    "measure_drift": "diagnostics",
+    "measure_side_bias": "diagnostics",
+    "plot_battle_counts": "plots",
+    "plot_calibration": "plots",
+    "plot_drift": "plots",
+    "plot_intervals": "plots",
+    "plot_rank_ranges": "plots",
+    "plot_win_rates": "plots",
+    "save_picture": "plots",
+    "simulate_votes": "simulate",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 # modules, functions and a class
+    """Import what is asked for the first time."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_MODULES[_LATER[name] or name])
+    return getattr(module, name) if _LATER[name] else module
+
+
+def __dir__() -> list[str]:
+    """The names that `__all__` has, and those imported later."""
+    return sorted({*globals(), *_LATER})

@@ -24,6 +24,14 @@ class InvalidVote(RankingError):
         self.value = value
 
 
+class UnknownModel(RankingError, KeyError):
+    """A model that is not on a board; names those that may have been meant."""
+
+    def __str__(self) -> str:
+        # A KeyError would show the message as a quoted string.
+        return str(self.args[0])
+
+
 class NoMaximum(RankingError):
     """The likelihood has no maximum: the votes do not tie all models together."""
 

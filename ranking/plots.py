@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranking.boards.diagnostics import Calibration, Drift
+from ranking.boards.leaderboard import Leaderboard
+from ranking.checks import check_kind, take_path
 from ranking.errors import RankingError
+from ranking.pairing.study import PolicyResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import plotly.graph_objects as go
 
-    from ranking.boards.diagnostics import Calibration, Drift
-    from ranking.boards.leaderboard import Leaderboard
-    from ranking.pairing.study import PolicyResult
 
 _ROW_HEIGHT = 26
 _CELL = 30
@@ -28,7 +29,7 @@ def plot_intervals(board: Leaderboard) -> go.Figure:
     """Scores with their intervals, best on top; provisional models hollow."""
     import plotly.graph_objects as go
 
-    entries = board.entries[::-1]
+    entries = _take_board(board).entries[::-1]
     level = f"{board.method.get('level', 0.95):.0%}"
     figure = go.Figure(
         go.Scatter(
@@ -63,7 +64,7 @@ def plot_intervals(board: Leaderboard) -> go.Figure:
 def plot_win_rates(board: Leaderboard) -> go.Figure:
     """Share of battles won by the row model against the column model."""
     return _heat_map(
-        board,
+        _take_board(board),
         board.win_rates,
         title="Share of battles won by the row model (ties as halves)",
         hover="%{y} against %{x}: %{z:.0%}<extra></extra>",
@@ -75,7 +76,7 @@ def plot_win_rates(board: Leaderboard) -> go.Figure:
 def plot_battle_counts(board: Leaderboard) -> go.Figure:
     """Battles of each pair."""
     return _heat_map(
-        board,
+        _take_board(board),
         [[count or None for count in row] for row in board.battles],
         title="Battles of each pair",
         hover="%{y} against %{x}: %{z} battles<extra></extra>",
@@ -88,7 +89,7 @@ def plot_rank_ranges(board: Leaderboard) -> go.Figure:
     """The ranks each model may have, all at once at the board's level."""
     import plotly.graph_objects as go
 
-    entries = board.entries[::-1]
+    entries = _take_board(board).entries[::-1]
     level = f"{board.method.get('level', 0.95):.0%}"
     figure = go.Figure(
         go.Scatter(
@@ -120,7 +121,7 @@ def plot_calibration(calibration: Calibration) -> go.Figure:
     """Observed against predicted win rates of held-out votes."""
     import plotly.graph_objects as go
 
-    curve = calibration.curve
+    curve = check_kind(calibration, Calibration, "calibration", "measure_calibration(votes)").curve
     largest = max(b.votes for b in curve)
     figure = go.Figure(
         [
@@ -150,6 +151,7 @@ def plot_drift(drift: Drift) -> go.Figure:
     """Each model's strength by window of time, with standard errors."""
     import plotly.graph_objects as go
 
+    check_kind(drift, Drift, "drift", "measure_drift(votes)")
     windows = [f"{i + 1}" for i in range(len(drift.strengths))]
     traces = [
         go.Scatter(
@@ -176,6 +178,10 @@ def plot_pairing(results: Sequence[PolicyResult]) -> go.Figure:
     from plotly.colors import qualitative
     from plotly.subplots import make_subplots
 
+    results = [
+        check_kind(result, PolicyResult, "each result", "compare_policies(study)")
+        for result in results
+    ]
     titles = {
         "resolved": "share of pairs resolved",
         "tau": "Kendall's τ with the true order",
@@ -202,13 +208,22 @@ def plot_pairing(results: Sequence[PolicyResult]) -> go.Figure:
 
 def save_picture(figure: go.Figure, path: str | Path) -> None:
     """Write a figure as .html, .png, .svg or .pdf; the last three need kaleido."""
-    target = Path(path)
+    if not hasattr(figure, "write_image"):
+        raise RankingError(
+            f"figure must be a plotly figure, not {type(figure).__name__}: make one by "
+            "plot_intervals(board)"
+        )
+    target = take_path(path)
     if target.suffix == ".html":
         figure.write_html(target, include_plotlyjs=True)
         return
     if find_spec("kaleido") is None:
         raise RankingError(f"{target.suffix} files need kaleido: pip install kaleido")
     figure.write_image(target)
+
+
+def _take_board(board: Leaderboard) -> Leaderboard:
+    return check_kind(board, Leaderboard, "board", "compute_leaderboard(votes)")
 
 
 def _blank_missing(values: list[float]) -> list[float | None]:

@@ -8,7 +8,6 @@ sorted name, so that the same verdict is the same number on whatever side it was
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from ranking.agreement.columns import (
     refuse_own_opponents,
 )
 from ranking.agreement.orders import OrderAudit, combine_orders
+from ranking.checks import is_table, take_path
 from ranking.errors import InvalidVote
 from ranking.votes.encoding import TIE, encode_models
 from ranking.votes.readers import read_table
@@ -32,6 +32,7 @@ from ranking.votes.votes import Group
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -232,20 +233,20 @@ class Judgements:
 
 
 def read_judgements(
-    path: str | Path,
+    path: str | Path | pd.DataFrame,
     *,
     columns: Mapping[str, str] | None = None,
     groups: Sequence[str] | None = None,
     both_orders: Collection[str] = (),
 ) -> Judgements:
-    """Read a long table from CSV, TSV, JSON, JSON Lines or Parquet, also gzipped.
+    """Read a long table from CSV, TSV, JSON, JSON Lines, Parquet, also gzipped, or a DataFrame.
 
     Arguments and errors are those of `Judgements.from_frame`; also:
 
     Raises:
         RankingError: The file's kind is unknown, or a reader for it is not installed.
     """
-    frame = read_table(Path(path))
+    frame = path if is_table(path) else read_table(take_path(path))
     return Judgements.from_frame(frame, columns=columns, groups=groups, both_orders=both_orders)
 
 

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranking.checks import take_numbers
+from ranking.errors import RankingError
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -43,7 +46,12 @@ def cohen_kappa(confusion: ArrayLike) -> float:
     Args:
         confusion: Subjects by category of the first and of the second rater, shape (C, C).
     """
-    return float(cohen_from_sums(np.asarray(confusion, dtype=float).reshape(-1)))
+    table = take_numbers(confusion, "the confusion table", "(C, C)", dimensions=2)
+    if table.shape[0] != table.shape[1] or len(table) < 2:
+        raise RankingError(
+            f"the confusion table must be square, two categories or more; it is {table.shape}"
+        )
+    return float(cohen_from_sums(table.reshape(-1)))
 
 
 def fleiss_kappa(counts: ArrayLike) -> float:
@@ -53,7 +61,7 @@ def fleiss_kappa(counts: ArrayLike) -> float:
         counts: Raters by subject and category, shape (subjects, C). Subjects with fewer
             than two raters say nothing about agreement, but count in the categories' shares.
     """
-    return float(fleiss_from_sums(fleiss_terms(counts).sum(axis=0)))
+    return float(fleiss_from_sums(fleiss_terms(_take_counts(counts)).sum(axis=0)))
 
 
 def krippendorff_alpha(counts: ArrayLike) -> float:
@@ -63,7 +71,7 @@ def krippendorff_alpha(counts: ArrayLike) -> float:
         counts: Raters by subject and category, shape (subjects, C). Subjects with fewer
             than two raters are left out, as the definition has it.
     """
-    return float(alpha_from_sums(alpha_terms(counts).sum(axis=0)))
+    return float(alpha_from_sums(alpha_terms(_take_counts(counts)).sum(axis=0)))
 
 
 def gwet_ac1(counts: ArrayLike) -> float:
@@ -73,7 +81,7 @@ def gwet_ac1(counts: ArrayLike) -> float:
         counts: Raters by subject and category, shape (subjects, C); C is the number of
             categories a rater could choose from, whether or not one did.
     """
-    return float(ac1_from_sums(ac1_terms(counts).sum(axis=0)))
+    return float(ac1_from_sums(ac1_terms(_take_counts(counts)).sum(axis=0)))
 
 
 def sideless_kappa(
@@ -89,9 +97,22 @@ def sideless_kappa(
         ties: Share of ties of the first raters.
         ties_too: That of the second raters; the same by default.
     """
-    p, t = np.asarray(agreement, dtype=float), np.asarray(ties, dtype=float)
-    u = t if ties_too is None else np.asarray(ties_too, dtype=float)
+    p, t = (
+        take_numbers(agreement, "agreement", "(…)", dimensions=None),
+        take_numbers(ties, "ties", "(…)", dimensions=None),
+    )
+    u = t if ties_too is None else take_numbers(ties_too, "ties_too", "(…)", dimensions=None)
     return _correct(p, t * u + (1 - t) * (1 - u) / 2)
+
+
+def _take_counts(counts: ArrayLike) -> Floats:
+    name = "raters by subject and category"
+    table = take_numbers(counts, name, "(subjects, C)", dimensions=2)
+    if not len(table) or table.shape[1] < 2:
+        raise RankingError(
+            f"{name} need a subject and two categories; their shape is {table.shape}"
+        )
+    return table
 
 
 def cohen_from_sums(sums: Floats) -> Floats:

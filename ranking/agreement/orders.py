@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ranking.checks import take_numbers
 from ranking.errors import InvalidVote
 from ranking.votes.encoding import MODEL_A, MODEL_B, OUTCOMES, TIE
 
@@ -117,7 +118,11 @@ def audit_orders(
         judge: Name.
         single: Battles seen in one order only.
     """
-    _, how = _combine(straight, swapped)
+    codes = [
+        take_numbers(said, "verdicts", "(battles,), such as 0 for the first model").astype(int)
+        for said in (straight, swapped)
+    ]
+    _, how = _combine(*codes)
     consistent, first, second, unparsable = (
         float((how == code).mean()) if len(how) else float("nan")
         for code in range(len(Consistency))
@@ -138,9 +143,10 @@ def combine_verdicts(straight: str | None, swapped: str | None) -> CombinedVerdi
         InvalidVote: Neither None nor one of `OUTCOMES`.
     """
     for said in (straight, swapped):
-        if said is not None and said not in OUTCOMES:
+        if said is not None and not (isinstance(said, str) and said in OUTCOMES):
+            name = said if isinstance(said, str) else type(said).__name__
             raise InvalidVote(
-                f"unknown verdict {said!r}; expected one of {', '.join(OUTCOMES)}, or None",
+                f"unknown verdict {name!r}; expected one of {', '.join(OUTCOMES)}, or None",
                 value=said,
             )
     codes = [UNPARSABLE if said is None else OUTCOMES.index(said) for said in (straight, swapped)]

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranking.agreement.intervals import Cluster, ClusteredResampling, Estimate, widest
-from ranking.fits.bradley_terry import DEFAULT_PRIOR, BradleyTerryFit, fit_bradley_terry
+from ranking.fits.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.fits.chord import ChordSolver
+from ranking.fits.prior import Prior, find_prior
 from ranking.fits.threads import one_blas_thread
 from ranking.votes.comparisons import Comparisons
 
@@ -86,7 +87,7 @@ class BoardAgreement:
 
 @one_blas_thread
 def compare_boards(
-    table: Judgements, resampling: ClusteredResampling, *, prior: float | None = DEFAULT_PRIOR
+    table: Judgements, resampling: ClusteredResampling, *, prior: Prior = "fitted"
 ) -> tuple[tuple[KindBoard, ...], tuple[BoardAgreement, ...]]:
     """The leaderboard of each kind with two models, and how alike each two are.
 
@@ -125,13 +126,13 @@ def compare_boards(
     return boards, tuple(found)
 
 
-def _fit(mine: Judgements, prior: float | None) -> BradleyTerryFit:
+def _fit(mine: Judgements, prior: Prior) -> BradleyTerryFit:
     seen = np.unique(np.concatenate([mine.first, mine.second]))
     number = np.zeros(len(mine.models), dtype=np.int32)
     number[seen] = np.arange(len(seen))
     names = tuple(mine.models[code] for code in seen)
     counts = Comparisons.from_codes(names, number[mine.first], number[mine.second], mine.verdict)
-    return fit_bradley_terry(counts, prior=prior)
+    return fit_bradley_terry(counts, prior=find_prior(prior, counts))
 
 
 def _list_board(kind: str, fit: BradleyTerryFit) -> KindBoard:

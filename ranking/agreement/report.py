@@ -25,13 +25,16 @@ from ranking.agreement.study import (
     Study,
     summarise_kinds,
 )
+from ranking.checks import check_kind, is_table
 from ranking.errors import RankingError
-from ranking.fits.bradley_terry import DEFAULT_PRIOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import pandas as pd
+
     from ranking.agreement.orders import OrderAudit
+    from ranking.fits.prior import Prior
 
 __all__ = ["AgreementReport", "agreement_report"]
 
@@ -90,8 +93,14 @@ class AgreementReport:
         return asdict(self)
 
 
+def _take_judgements(data: Judgements | pd.DataFrame) -> Judgements:
+    if is_table(data):
+        return Judgements.from_frame(data)
+    return check_kind(data, Judgements, "judgements", "read_judgements(path) or from_frame(table)")
+
+
 def agreement_report(
-    judgements: Judgements,
+    judgements: Judgements | pd.DataFrame,
     *,
     by: Sequence[str] = (),
     both_bad: BothBadVerdicts = "tie",
@@ -100,7 +109,7 @@ def agreement_report(
     replicates: int = 1000,
     level: float = 0.95,
     seed: int = 0,
-    prior: float | None = DEFAULT_PRIOR,
+    prior: Prior = "fitted",
     min_pairs: int = 20,
     progress: Callable[[str], None] | None = None,
 ) -> AgreementReport:
@@ -109,7 +118,7 @@ def agreement_report(
     Judgements made after seeing a verdict (arms other than `blind`) enter `arms` only.
 
     Args:
-        judgements: The long table.
+        judgements: The long table, or a DataFrame as `Judgements.from_frame` reads it.
         by: Groups to split agreement by, "pair" for pairs of models.
         both_bad: "tie" counts a both-bad verdict as a tie, as published agreements do;
             "keep" makes it a fourth category (without ties it is left out either way).
@@ -129,11 +138,10 @@ def agreement_report(
     """
     if both_bad not in ("tie", "keep"):
         raise RankingError(f"both_bad must be 'tie' or 'keep', not {both_bad!r}")
+    table = _take_judgements(judgements)
     tell = progress or (lambda _: None)
-    resampling = ClusteredResampling(
-        len(judgements.items), judgements.judge_kind, replicates, level, seed
-    )
-    blind = select_blind(judgements)
+    resampling = ClusteredResampling(len(table.items), table.judge_kind, replicates, level, seed)
+    blind = select_blind(table)
     if not len(blind):
         raise RankingError("no battle was judged blind: there is nothing to compare")
     study = Study(blind if both_bad == "keep" else blind.collapse(), both_bad, min_pairs)
@@ -160,12 +168,12 @@ def agreement_report(
         baselines=tuple(baselines),
         boards=boards,
         board_agreements=board_agreements,
-        orders=judgements.orders,
+        orders=table.orders,
         verbosity=audit_lengths(study.table, resampling),
         self_preference=audit_self_preference(study.table, resampling, families=families),
-        arms=measure_arms(judgements.collapse(), resampling) if arms else (),
+        arms=measure_arms(table.collapse(), resampling) if arms else (),
         method={
-            "judgements": len(judgements),
+            "judgements": len(table),
             "blind_judgements": len(blind),
             "items": len(np.unique(blind.item)),
             "categories": list(CATEGORIES[: study.categories]),

@@ -13,12 +13,11 @@ from ranking.fits.paired import fit_paired
 from ranking.intervals.intervals import paired_intervals, sandwich_intervals
 from ranking.votes.comparisons import Comparisons
 from ranking.votes.encoding import MODEL_A, MODEL_B, TIE, BothBad
+from ranking.votes.inputs import VotesLike, take_counts, take_single_votes
 from ranking.votes.rows import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from ranking.votes.votes import Votes
 
     Floats = NDArray[np.float64]
 
@@ -109,7 +108,7 @@ class Drift:
 
 
 def measure_calibration(
-    comparisons: Comparisons,
+    votes: VotesLike,
     *,
     folds: int = 5,
     bins: int = 10,
@@ -124,6 +123,7 @@ def measure_calibration(
     """
     if folds < 2:
         raise RankingError(f"cross-validation needs at least 2 folds, not {folds}")
+    comparisons = take_counts(votes)
     rng = np.random.default_rng(seed)
     parts = rng.multinomial(comparisons.count, np.full(folds, 1.0 / folds)).T
     predicted = [np.empty(0)] * 3
@@ -153,13 +153,14 @@ def measure_calibration(
 
 
 def measure_side_bias(
-    comparisons: Comparisons,
+    votes: VotesLike,
     *,
     prior: float | None = DEFAULT_PRIOR,
     both_bad: BothBad = "tie",
     level: float = 0.95,
 ) -> SideBias:
     """Fit the left side as a covariate beside the strengths."""
+    comparisons = take_counts(votes)
     side = np.ones((len(comparisons), 1))
     rows = Rows.from_comparisons(
         comparisons, both_bad=both_bad, covariates=side, names=["left side"]
@@ -177,7 +178,7 @@ def measure_side_bias(
 
 
 def measure_drift(
-    votes: Votes,
+    votes: VotesLike,
     *,
     windows: int = 4,
     min_votes: int = 50,
@@ -194,18 +195,19 @@ def measure_drift(
     """
     from scipy.special import chdtrc
 
-    if votes.time is None:
-        raise RankingError("drift needs the time of every vote")
+    cast = take_single_votes(votes, "measuring drift")
+    if cast.time is None:
+        raise RankingError("drift needs the time of every vote: Votes.from_columns(…, time=…)")
     if windows < 2:
         raise RankingError(f"drift needs at least 2 windows, not {windows}")
-    order = np.argsort(votes.time, kind="stable")
-    places = np.linspace(0, len(votes), windows + 1).astype(int)
-    size = len(votes.models)
+    order = np.argsort(cast.time, kind="stable")
+    places = np.linspace(0, len(cast), windows + 1).astype(int)
+    size = len(cast.models)
     strengths = np.zeros((windows, size))
     enough = np.zeros((windows, size), dtype=bool)
     covariances = []
     for window in range(windows):
-        part = votes.select(order[places[window] : places[window + 1]]).count()
+        part = cast.select(order[places[window] : places[window + 1]]).count()
         fit = fit_bradley_terry(part, prior=prior, both_bad=both_bad)
         spread = sandwich_intervals(part, fit, both_bad=both_bad)
         enough[window] = (fit.pairs.games.sum(axis=1) >= min_votes) & ~fit.components.provisional
@@ -222,9 +224,9 @@ def measure_drift(
     strengths, errors = np.where(enough, strengths, np.nan), np.where(enough, errors, np.nan)
     statistic, freedom = _compare_windows(strengths, errors)
     p = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), np.nan)
-    times = votes.time[order]
+    times = cast.time[order]
     return Drift(
-        models=votes.models,
+        models=cast.models,
         edges=times[np.minimum(places, len(times) - 1)],
         strengths=strengths,
         standard_errors=errors,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ranking.boards.entries import Entry, build_entries, build_pair_tables, diagnose, order_models
+from ranking.boards.html import draw_html
 from ranking.boards.options import Options, take_options
-from ranking.errors import RankingError
+from ranking.errors import RankingError, UnknownModel
 from ranking.fits.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.fits.paired import PairedFit, fit_paired
-from ranking.fits.prior import estimate_prior
+from ranking.fits.prior import find_prior
 from ranking.fits.threads import one_blas_thread
 from ranking.intervals.intervals import (
     bootstrap_intervals,
@@ -21,15 +23,20 @@ from ranking.intervals.intervals import (
 )
 from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.votes.comparisons import BOTH_BAD, Comparisons
+from ranking.votes.inputs import take_votes
 from ranking.votes.rows import Rows
 from ranking.votes.weights import apply_weighting, effective_sample_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Unpack
+
+    import pandas as pd
 
     from ranking.boards.options import OptionKeywords
     from ranking.intervals.bootstrap import Progress
     from ranking.intervals.result import Intervals, PairedIntervals
+    from ranking.votes.inputs import VotesLike
     from ranking.votes.votes import Votes
 
 
@@ -43,9 +50,12 @@ class Coefficient:
     upper: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Leaderboard:
     """A ranking with its method and diagnostics.
+
+    Its length is the number of models; it gives its entries one after another, best first, and
+    `board["alpha"]` is that of a model.
 
     Attributes:
         entries: Best first (by island, then strength, then name).
@@ -65,6 +75,45 @@ class Leaderboard:
     method: dict[str, Any] = field(default_factory=dict)
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __contains__(self, model: object) -> bool:
+        return model in self.models
+
+    def __getitem__(self, model: str) -> Entry:
+        """The line of one model.
+
+        Raises:
+            UnknownModel: The model is not on the board; a `KeyError` as well.
+        """
+        for entry in self.entries:
+            if entry.model == model:
+                return entry
+        near = difflib.get_close_matches(str(model), self.models, n=3)
+        meant = f"did you mean {' or '.join(map(repr, near))}?" if near else "see board.models"
+        raise UnknownModel(f"no model {model!r} among the {len(self)} on the board; {meant}")
+
+    def __repr__(self) -> str:
+        """The first three models and how many there are."""
+        first = ", ".join(f"{e.rank} {e.model} {e.score:.0f}" for e in self.entries[:3])
+        more = ", …" if len(self) > 3 else ""
+        return f"<Leaderboard of {len(self)} models: {first}{more}>"
+
+    def _repr_html_(self) -> str:
+        """A table, as notebooks show it."""
+        return draw_html(self.entries)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A table with a line a model, best first, and the columns of `Entry`."""
+        import pandas as pd
+
+        columns = [column.name for column in fields(Entry)]
+        return pd.DataFrame([asdict(entry) for entry in self.entries], columns=columns)
+
     @property
     def models(self) -> tuple[str, ...]:
         """Names, best first."""
@@ -74,17 +123,6 @@ class Leaderboard:
     def options(self) -> Options:
         """The recipe that it was made by."""
         return Options.from_dict({f.name: self.method[f.name] for f in fields(Options)})
-
-    def entry(self, model: str) -> Entry:
-        """The line of one model.
-
-        Raises:
-            KeyError: The model is not on the board.
-        """
-        for entry in self.entries:
-            if entry.model == model:
-                return entry
-        raise KeyError(model)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; `from_dict` gives the same leaderboard back."""
@@ -116,7 +154,7 @@ class Leaderboard:
 
 @one_blas_thread
 def compute_leaderboard(
-    votes: Comparisons | Votes,
+    votes: VotesLike,
     options: Options | None = None,
     *,
     threads: int | None = None,
@@ -126,7 +164,8 @@ def compute_leaderboard(
     """Fit, intervals, ranks and counts of one set of votes.
 
     Args:
-        votes: Counts, or single votes where weights, voters or covariates matter.
+        votes: A table, single votes, counts, or a file as read; single votes where weights,
+            voters or covariates matter.
         options: The recipe, `Options()` by default.
         threads: Threads of the bootstrap; all cores by default.
         progress: Called with the replicates done and their total as they come in.
@@ -138,22 +177,23 @@ def compute_leaderboard(
     """
     told = take_options(options, changes)
     noted: dict[str, Any] = {"both_bad_dropped": 0}
+    cast = take_votes(votes)
     if told.both_bad == "drop":
-        votes, noted["both_bad_dropped"] = _drop_both_bad(votes)
-    if isinstance(votes, Comparisons):
+        cast, noted["both_bad_dropped"] = _drop_both_bad(cast)
+    if isinstance(cast, Comparisons):
         _check_counts(told)
-        counts = votes
+        counts = cast
     else:
-        votes = apply_weighting(votes, told.weights)
-        counts = votes.count()
-        noted |= _describe_voters(votes, cluster=told.cluster)
-    width = _find_prior(told, counts)
-    weighted = not isinstance(votes, Comparisons) and votes.weight is not None
+        cast = apply_weighting(cast, told.weights)
+        counts = cast.count()
+        noted |= _describe_voters(cast, cluster=told.cluster)
+    width = find_prior(told.prior, counts, both_bad=told.both_bad)
+    weighted = not isinstance(cast, Comparisons) and cast.weight is not None
     if told.tie_model == "half" and not (told.cluster or told.adjust or weighted):
         fit = fit_bradley_terry(counts, prior=width, both_bad=told.both_bad)
         spread = _spread_counts(counts, fit, told, threads=threads, progress=progress)
         return _assemble(counts, fit, spread, told, noted=noted)
-    rows = _make_rows(votes, told)
+    rows = _make_rows(cast, told)
     paired = fit_paired(rows, tie_model=told.tie_model, prior=width)
     both = paired_intervals(
         paired, interval=told.interval, replicates=told.replicates, level=told.level,
@@ -169,12 +209,6 @@ def _check_counts(options: Options) -> None:
         raise RankingError(
             "counts name no voters, covariates or draw probabilities; pass Votes instead"
         )
-
-
-def _find_prior(options: Options, counts: Comparisons) -> float | None:
-    if options.prior == "fitted":
-        return estimate_prior(fit_bradley_terry(counts, both_bad=options.both_bad))
-    return options.prior
 
 
 def _drop_both_bad(votes: Comparisons | Votes) -> tuple[Comparisons | Votes, int]:

@@ -6,10 +6,11 @@ import difflib
 import math
 import operator
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from ranking.errors import RankingError
 from ranking.fits.likelihoods import TieModel
+from ranking.fits.prior import Prior
 from ranking.intervals.intervals import IntervalKind
 from ranking.votes.encoding import BothBad
 from ranking.votes.weights import Weighting
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from typing import Self, Unpack
 
 __all__ = ["OptionKeywords", "Options", "Prior"]
-
-Prior = float | Literal["fitted"] | None
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "tie_model": get_args(TieModel),

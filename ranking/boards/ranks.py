@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranking.checks import take_numbers
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -28,8 +30,9 @@ def compute_ranks(
         strengths: Shape (models,).
         islands: Island of each model; models of different islands are not compared.
     """
-    above = strengths[None, :] > strengths[:, None]
-    return np.asarray(1 + (above & _same_island(len(strengths), islands)).sum(axis=1))
+    xi = take_numbers(strengths, "strengths", "(models,)")
+    above = xi[None, :] > xi[:, None]
+    return np.asarray(1 + (above & _same_island(len(xi), islands)).sum(axis=1))
 
 
 def compute_rank_ranges(
@@ -44,6 +47,8 @@ def compute_rank_ranges(
     Returns:
         The best and the worst ranks, each of shape (models,).
     """
+    lower = take_numbers(lower, "lower ends", "(models,)")
+    upper = take_numbers(upper, "upper ends", "(models,)")
     size = len(lower)
     same = _same_island(size, islands)
     best = 1 + ((lower[None, :] > upper[:, None]) & same).sum(axis=1)

@@ -13,6 +13,7 @@ from ranking.boards.options import Options, take_options
 from ranking.errors import RankingError
 from ranking.intervals.voters import LEAST_VOTERS
 from ranking.votes.encoding import BOTH_BAD
+from ranking.votes.inputs import VotesLike, take_single_votes
 from ranking.votes.votes import Group, Votes
 from ranking.votes.weights import apply_weighting
 
@@ -70,7 +71,7 @@ class BoardPart:
 
 
 def compute_boards(
-    votes: Votes,
+    votes: VotesLike,
     options: Options | None = None,
     *,
     by: Sequence[str] = (),
@@ -83,7 +84,7 @@ def compute_boards(
     """The overall board, then one for each label of each group.
 
     Args:
-        votes: All votes.
+        votes: All votes: a table, single votes, or a file as read.
         options: The recipe of every board, `Options()` by default.
         by: Names of groups of the votes; "day", "week", "month" and "year" split by time.
         min_votes: A part with fewer votes gets no board: it is left blank, never guessed. So
@@ -98,11 +99,12 @@ def compute_boards(
         RankingError: A group is unknown, or the votes have no times to split by.
     """
     told = take_options(options, changes)
-    parts = [("overall", "", votes)]
+    whole = take_single_votes(votes, "splitting votes into boards")
+    parts = [("overall", "", whole)]
     for group in by:
         # What no vote of a part has cannot be adjusted for there.
         parts.extend(
-            (group, label, part.drop_absent_covariates()) for label, part in _split(votes, group)
+            (group, label, part.drop_absent_covariates()) for label, part in _split(whole, group)
         )
     counted = [_count_votes(part, told) for *_, part in parts]
     filled = [

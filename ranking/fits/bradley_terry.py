@@ -17,6 +17,7 @@ from ranking.fits.components import Components, find_components
 from ranking.fits.threads import one_blas_thread
 from ranking.votes.comparisons import BOTH_BAD, MODEL_A, MODEL_B, TIE, Comparisons
 from ranking.votes.encoding import BothBad, check_both_bad
+from ranking.votes.inputs import VotesLike, take_counts
 
 Floats = NDArray[np.float64]
 
@@ -113,7 +114,7 @@ class BradleyTerryFit:
 
 @one_blas_thread
 def fit_bradley_terry(
-    comparisons: Comparisons,
+    votes: VotesLike,
     *,
     prior: float | None = DEFAULT_PRIOR,
     both_bad: BothBad = "tie",
@@ -122,7 +123,7 @@ def fit_bradley_terry(
     """Fit by Newton's method to a gradient of 1e-9 a vote and a step of 1e-10.
 
     Args:
-        comparisons: The votes.
+        votes: A table, single votes, counts, or a file as read; only their counts matter.
         prior: Standard deviation of a Gaussian prior on each strength (log-odds), or
             None for the plain likelihood.
         both_bad: "tie" counts them as ties, "keep" and "drop" leave them out.
@@ -135,6 +136,7 @@ def fit_bradley_terry(
         NotConverged: The tolerance was not reached.
     """
     check_prior(prior)
+    comparisons = take_counts(votes)
     pairs = PairCounts.from_comparisons(comparisons, both_bad=both_bad)
     components = find_components(pairs.wins)
     if prior is None and components.strong.max() > 0:

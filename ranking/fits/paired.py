@@ -18,6 +18,7 @@ from ranking.fits.components import Components, find_components
 from ranking.fits.likelihoods import TIE_MODELS, Terms, TieModel, evaluate, predict_outcomes
 from ranking.fits.threads import one_blas_thread
 from ranking.votes.comparisons import MODEL_A, MODEL_B, TIE
+from ranking.votes.inputs import VotesLike, take_rows
 from ranking.votes.rows import Rows, sum_products, sum_scores
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class PairedFit:
 
 @one_blas_thread
 def fit_paired(
-    rows: Rows,
+    votes: Rows | VotesLike,
     *,
     tie_model: TieModel = "half",
     prior: float | None = DEFAULT_PRIOR,
@@ -103,7 +104,8 @@ def fit_paired(
     """Fit by Newton's method with step halving.
 
     Args:
-        rows: The battles.
+        votes: Rows of battles; or a table, single votes, counts, or a file as read, all as
+            `Votes.to_rows` makes rows of them.
         tie_model: How ties are read; without any tie all three are plain Bradley–Terry.
         prior: Standard deviation of a Gaussian prior on each strength (not on γ, τ).
         start: `parameters` of an earlier fit of the same shape.
@@ -114,6 +116,7 @@ def fit_paired(
         NotConverged: The tolerance was not reached.
         RankingError: An option is unknown or a covariate is not finite.
     """
+    rows = take_rows(votes)
     _check(rows, tie_model)
     components = find_components(rows.wins())
     if prior is None and components.strong.max() > 0:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ranking.fits.bradley_terry import DEFAULT_PRIOR
+from ranking.fits.bradley_terry import DEFAULT_PRIOR, fit_bradley_terry
 
 if TYPE_CHECKING:
     from ranking.fits.bradley_terry import BradleyTerryFit
+    from ranking.votes.comparisons import Comparisons
+    from ranking.votes.encoding import BothBad
+
+Prior = float | Literal["fitted"] | None
 
 
 def estimate_prior(fit: BradleyTerryFit) -> float:
@@ -31,3 +35,12 @@ def estimate_prior(fit: BradleyTerryFit) -> float:
     noise = float(fit.covariance().diagonal().mean())
     spread = float(fit.strengths.var(ddof=1))
     return float(np.sqrt(min(max(spread - noise, noise), DEFAULT_PRIOR**2)))
+
+
+def find_prior(
+    prior: Prior, comparisons: Comparisons, *, both_bad: BothBad = "tie"
+) -> float | None:
+    """The width of a prior: "fitted" is that which the votes tell, anything else itself."""
+    if prior == "fitted":
+        return estimate_prior(fit_bradley_terry(comparisons, both_bad=both_bad))
+    return prior

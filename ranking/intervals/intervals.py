@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from ranking.checks import check_kind
 from ranking.errors import RankingError
+from ranking.fits.bradley_terry import BradleyTerryFit
+from ranking.fits.paired import PairedFit
 from ranking.fits.threads import one_blas_thread
 from ranking.intervals.bootstrap import Replicates, Resampling, resample_paired, resample_strengths
 from ranking.intervals.result import Intervals, PairedIntervals
@@ -15,12 +18,11 @@ from ranking.intervals.sandwich import sandwich_pairs, sandwich_rows
 from ranking.intervals.voters import VoterSpread, stretch
 from ranking.intervals.widening import normal_quantile, widen
 from ranking.votes.comparisons import BOTH_BAD, TIE, Comparisons
+from ranking.votes.inputs import VotesLike, take_counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ranking.fits.bradley_terry import BradleyTerryFit
-    from ranking.fits.paired import PairedFit
     from ranking.intervals.bootstrap import Progress
     from ranking.votes.encoding import BothBad
 
@@ -34,7 +36,7 @@ _GAUSSIAN_DRAWS = 5_000
 
 @one_blas_thread
 def sandwich_intervals(
-    comparisons: Comparisons,
+    votes: VotesLike,
     fit: BradleyTerryFit,
     *,
     level: float = 0.95,
@@ -44,20 +46,21 @@ def sandwich_intervals(
     """Normal intervals from the sandwich covariance of a plain Bradley–Terry fit.
 
     Args:
-        comparisons: The votes that were fitted.
+        votes: Those that were fitted.
         fit: Their fit.
         level: Confidence level.
         both_bad: As in the fit.
         seed: Of the Gaussian draws behind the simultaneous multiplier.
     """
-    ties = count_ties(comparisons, both_bad)
+    check_kind(fit, BradleyTerryFit, "fit", "fit_bradley_terry(votes)")
+    ties = count_ties(take_counts(votes), both_bad)
     plain = build_from_covariance(fit.strengths, sandwich_pairs(fit, ties), level=level, seed=seed)
     return widen(plain, fit, fit.pairs.games, ties)
 
 
 @one_blas_thread
 def bootstrap_intervals(
-    comparisons: Comparisons,
+    votes: VotesLike,
     fit: BradleyTerryFit,
     *,
     replicates: int = 1000,
@@ -71,7 +74,7 @@ def bootstrap_intervals(
     """Intervals of plain Bradley–Terry strengths refitted to resampled battles.
 
     Args:
-        comparisons: The votes that were fitted.
+        votes: Those that were fitted.
         fit: Their fit.
         replicates: Number of resamples.
         level: Confidence level.
@@ -86,6 +89,8 @@ def bootstrap_intervals(
         RankingError: Fewer than two replicates, or a level that is none.
         NoMaximum: Without a prior, a replicate has no finite strengths.
     """
+    check_kind(fit, BradleyTerryFit, "fit", "fit_bradley_terry(votes)")
+    comparisons = take_counts(votes)
     resampling = _plan(replicates, pivot=pivot, seed=seed, threads=threads, progress=progress)
     found = resample_strengths(comparisons, fit, resampling, both_bad=both_bad)
     errors = np.sqrt(fit.covariance().diagonal())
@@ -115,6 +120,7 @@ def paired_intervals(
         TooFewVoters: One cluster holds all votes, or nearly all.
         NoMaximum: A replicate has no finite maximum (without a prior), or no tie.
     """
+    check_kind(fit, PairedFit, "fit", "fit_paired(votes)")
     if interval not in get_args(IntervalKind):
         raise RankingError(f"interval must be one of {get_args(IntervalKind)}, not {interval!r}")
     size = len(fit.models)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranking.checks import take_numbers, take_whole
 from ranking.errors import RankingError
 from ranking.fits.bradley_terry import DEFAULT_PRIOR, fit_bradley_terry, win_probabilities
 from ranking.fits.likelihoods import predict_outcomes
@@ -26,7 +27,8 @@ REAL_SPREAD = 0.61
 
 def draw_strengths(models: int, *, seed: int, spread: float = REAL_SPREAD) -> Floats:
     """Centred normal strengths, natural log-odds, shape (models,)."""
-    strengths = np.random.default_rng(seed).normal(0.0, spread, models)
+    size = take_whole(models, "the number of models")
+    strengths = np.random.default_rng(seed).normal(0.0, spread, size)
     return np.asarray(strengths - strengths.mean())
 
 
@@ -74,6 +76,7 @@ def simulate_votes(
         drift: Change of each strength from the first vote to the last, shape (models,).
         names: Of the models; "model-00" and so on by default.
     """
+    strengths = take_numbers(strengths, "strengths", "(models,)")
     rng = np.random.default_rng(seed)
     size = len(strengths)
     a, b = _draw_pairs(size, votes, pair_weights, rng)

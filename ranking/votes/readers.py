@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranking.checks import is_table, take_path
 from ranking.errors import InvalidVote, RankingError
 from ranking.votes.comparisons import Comparisons
 from ranking.votes.encoding import factorize, spell_outcome
@@ -59,7 +60,7 @@ class Reading:
 
 
 def read_votes(
-    path: str | Path,
+    path: str | Path | pd.DataFrame,
     *,
     columns: Mapping[str, str] | None = None,
     groups: Sequence[str] | None = None,
@@ -70,7 +71,8 @@ def read_votes(
     """Read a file of votes; columns are recognised by their public names.
 
     Args:
-        path: .csv, .tsv, .jsonl, .ndjson, .json or .parquet, also gzipped (.gz).
+        path: .csv, .tsv, .jsonl, .ndjson, .json or .parquet, also gzipped (.gz); or a table
+            that is already read.
         columns: Names that override the recognised ones, by role: model_a, model_b,
             outcome, voter, weight, draw_probability, time, count.
         groups: Columns that boards can be split by; by default those of category,
@@ -85,7 +87,7 @@ def read_votes(
         RankingError: The file's kind is unknown, or a reader for it is not installed.
         InvalidVote: A column is missing, or a row cannot be counted (row and value named).
     """
-    frame = read_table(Path(path))
+    frame = path if is_table(path) else read_table(take_path(path))
     given = dict(columns or {})
     for wide in _WIDE:
         if set(given) <= {"model_a", "model_b"} and set(list(wide)[:2]) <= set(frame.columns):

@@ -14,10 +14,12 @@ from zlib import crc32
 import numpy as np
 
 from ranking.errors import InvalidVote, RankingError
+from ranking.votes.inputs import take_single_votes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ranking.votes.inputs import VotesLike
     from ranking.votes.votes import Votes
 
     Floats = NDArray[np.float64]
@@ -61,7 +63,7 @@ class VoterTest:
 
 
 def check_voters(
-    votes: Votes,
+    votes: VotesLike,
     *,
     alpha: float = 0.1,
     looks: int = 5,
@@ -72,7 +74,8 @@ def check_voters(
     """Test every voter at a few random places among their first votes.
 
     Args:
-        votes: With voters; in order of time where it is known, else as they stand.
+        votes: A table, single votes, or a file as read, with voters; in order of time where it
+            is known, else as they stand.
         alpha: Chance to flag an honest voter, at most; each look has `alpha / looks` of it.
         looks: How many.
         first: Only so many first votes are looked at.
@@ -91,21 +94,22 @@ def check_voters(
         raise RankingError(f"alpha must be between 0 and 1, not {alpha!r}")
     if not 1 <= looks <= first:
         raise RankingError(f"{looks} looks at {first} votes are not possible")
-    if votes.voter is None:
+    cast = take_single_votes(votes, "testing voters")
+    if cast.voter is None:
         raise InvalidVote("the votes name no voters to test", value=None)
-    time = np.arange(len(votes)) if votes.time is None else votes.time
-    order = np.lexsort((time, votes.voter.codes))
-    edges = np.searchsorted(votes.voter.codes[order], np.arange(len(votes.voter.names) + 1))
-    streams = [np.random.default_rng([seed, crc32(name.encode())]) for name in votes.voter.names]
+    time = np.arange(len(cast)) if cast.time is None else cast.time
+    order = np.lexsort((time, cast.voter.codes))
+    edges = np.searchsorted(cast.voter.codes[order], np.arange(len(cast.voter.names) + 1))
+    streams = [np.random.default_rng([seed, crc32(name.encode())]) for name in cast.voter.names]
     places = [np.sort(rng.choice(first, looks, replace=False)) + 1 for rng in streams]
-    tie = np.ones(len(votes))
+    tie = np.ones(len(cast))
     if smoothed:
         for rng, start, stop in zip(streams, edges, edges[1:], strict=False):
             # In (0, 1]: a p-value is never 0.
             tie[order[start:stop]] = 1 - rng.random(stop - start)
-    surprise = -2 * np.log(compute_vote_p_values(votes, tie=tie))
+    surprise = -2 * np.log(compute_vote_p_values(cast, tie=tie))
     found: list[VoterTest] = []
-    for code, name in enumerate(votes.voter.names):
+    for code, name in enumerate(cast.voter.names):
         mine = order[edges[code] : edges[code + 1]]
         total = np.cumsum(surprise[mine[:first]])
         seen = tuple(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ranking.checks import take_numbers
 from ranking.errors import InvalidVote, RankingError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def compute_design_weights(draw_probability: ArrayLike, *, clip: float = 20.0) -
     Raises:
         InvalidVote: A probability outside (0, 1], naming the row.
     """
-    p = np.asarray(draw_probability, dtype=float)
+    p = take_numbers(draw_probability, "votes.draw_probability or the like", "(votes,)")
     wrong = np.flatnonzero(~((p > 0) & (p <= 1)))
     if wrong.size:
         row = int(wrong[0])

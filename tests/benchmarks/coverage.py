@@ -145,7 +145,7 @@ def cover(design: Design, kinds: Sequence[IntervalKind], seed: int, replicates: 
 
 
 def _check(board: Leaderboard, truth: Floats) -> tuple[float, bool, bool]:
-    entries = [board.entry(f"model-{i:02d}") for i in range(MODELS)]
+    entries = [board[f"model-{i:02d}"] for i in range(MODELS)]
     lower, upper = np.array([(e.lower, e.upper) for e in entries]).T
     whole = all(
         e.simultaneous_lower <= t <= e.simultaneous_upper

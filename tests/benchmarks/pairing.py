@@ -214,7 +214,7 @@ def _cover(study: Study, drawing: Drawing, arena: int) -> list[float]:
     shares = []
     for options in kinds:
         board = compute_leaderboard(course.record, options, threads=1)
-        entries = [board.entry(name) for name in course.record.models]
+        entries = [board[name] for name in course.record.models]
         held = [e.lower <= t <= e.upper for e, t in zip(entries, truth, strict=True)]
         shares.append(float(np.mean(held)))
     shares.append(board.diagnostics["effective_votes"] / study.votes)

@@ -133,16 +133,16 @@ def test_one_battle_says_almost_nothing() -> None:
 
 def test_twenty_to_nothing_is_finite_and_provisional() -> None:
     board = board_of("twenty to nothing")
-    assert board.entry("x").score == pytest.approx(1382, abs=1)
-    assert board.entry("y").provisional
+    assert board["x"].score == pytest.approx(1382, abs=1)
+    assert board["y"].provisional
 
 
 def test_a_model_that_won_all_is_provisional_and_the_others_are_not() -> None:
     board = board_of("a model that won all")
     assert board.diagnostics["provisional"] == ["x"]
-    x = board.entry("x")
+    x = board["x"]
     assert x.rank == 1
-    assert x.upper - x.lower > 2 * (board.entry("p").upper - board.entry("p").lower)
+    assert x.upper - x.lower > 2 * (board["p"].upper - board["p"].lower)
 
 
 def test_all_ties_are_equal_ranks_with_intervals_of_some_width() -> None:
@@ -157,14 +157,14 @@ def test_islands_are_reported_and_not_ordered() -> None:
     assert board.diagnostics["islands"] == 2
     assert {e.model for e in board.entries if e.provisional} == {"x", "y"}
     for name in ("x", "y"):
-        assert board.entry(name).rank_upper == 5
-        assert board.entry(name).rank_lower == 1 or name == "y"
+        assert board[name].rank_upper == 5
+        assert board[name].rank_lower == 1 or name == "y"
     assert all(not {"p", "x"} <= set(g) for g in board.diagnostics["indistinct_groups"])
 
 
 def test_huge_counts_fit_to_the_last_digit() -> None:
     board = board_of("a thousand million votes", interval="sandwich")
-    x, y = board.entry("x"), board.entry("y")
+    x, y = board["x"], board["y"]
     assert x.strength - y.strength == pytest.approx(np.log(6 / 3.99999999), abs=1e-7)
 
 

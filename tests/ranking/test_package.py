@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import ranking
 
 
@@ -17,3 +19,26 @@ def test_importing_it_loads_no_heavy_library() -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"pandas", "sklearn", "plotly", "matplotlib", "threadpoolctl", "arena", "serving"}
     assert heavy.isdisjoint(found.stdout.split())
+
+
+def test_what_is_imported_later_is_there_and_imports_only_itself() -> None:
+    code = (
+        "import sys, ranking\n"
+        "ranking.simulate.draw_strengths; ranking.simulate_votes; ranking.measure_calibration\n"
+        "ranking.diagnostics; ranking.style; ranking.baselines\n"
+        "print('plotly' in sys.modules or 'sklearn' in sys.modules)\n"
+        "ranking.plots.plot_intervals; ranking.plot_intervals\n"
+        "print('sklearn' in sys.modules)\n"
+        "print(ranking.estimator.PairedComparisonClassifier is ranking.PairedComparisonClassifier)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False", "False", "True"]
+
+
+def test_names_imported_later_are_known_to_completion_and_others_are_not_there() -> None:
+    later = {"plots", "simulate", "diagnostics", "estimator", "baselines", "simulate_votes"}
+    assert later <= set(dir(ranking))
+    for name in dir(ranking):
+        assert getattr(ranking, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'plot'"):
+        _ = ranking.plot

@@ -191,7 +191,7 @@ def test_the_board_of_a_judge_is_that_of_its_verdicts(store: Store) -> None:
     board = rank_verdicts(store.judge_verdicts.read(), QUICK)
     assert board is not None
     assert board.models[0] == "Amber"
-    assert board.entry("Amber").wins == 8
+    assert board["Amber"].wins == 8
     assert len(ids) == 12
 
 

@@ -404,8 +404,8 @@ def test_at_equal_style_a_model_that_only_writes_more_loses_its_lead(store: Stor
     (length,) = adjusted.board.leaderboard.coefficients  # nobody wrote any Markdown
     assert length.name == "length"
     assert 0 < length.lower < length.estimate < length.upper
-    assert plain.board.leaderboard.entry("Amber").lower > 1050
-    entry = adjusted.board.leaderboard.entry("Amber")
+    assert plain.board.leaderboard["Amber"].lower > 1050
+    entry = adjusted.board.leaderboard["Amber"]
     assert entry.lower < 1000 < entry.upper
     assert boards.view(Choice("coding", at_equal_style=True)).choice.at_equal_style
     # Too few votes of math: its own board is not offered, nor guessed.
@@ -428,7 +428,7 @@ def test_the_board_at_equal_style_can_be_made_again_from_what_its_snapshot_says(
     assert at_equal_style is not None
     assert at_equal_style.leaderboard.method == again.method
     for entry in again.entries:
-        kept = at_equal_style.leaderboard.entry(entry.model)
+        kept = at_equal_style.leaderboard[entry.model]
         assert kept.score == pytest.approx(entry.score)
         assert (kept.lower, kept.upper) == pytest.approx((entry.lower, entry.upper))
 

@@ -152,7 +152,7 @@ def test_style_control_separates_style_from_strength() -> None:
     (effect,) = board.coefficients
     assert effect.name == "length"
     assert effect.lower < 0.4 < effect.upper
-    assert board.entry("model-00").strength == pytest.approx(0.5, abs=0.05)
+    assert board["model-00"].strength == pytest.approx(0.5, abs=0.05)
     shuffled = replace(plain, covariates=rng.permutation(plain.covariates))
     assert fit_paired(shuffled.to_rows()).coefficients[0] == pytest.approx(0, abs=0.05)
 

@@ -1,5 +1,5 @@
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -7,11 +7,13 @@ import pytest
 
 from ranking import (
     Comparisons,
+    Entry,
     Group,
     InvalidVote,
     Leaderboard,
     NoMaximum,
     RankingError,
+    UnknownModel,
     compute_leaderboard,
     compute_rank_ranges,
     compute_ranks,
@@ -81,7 +83,7 @@ def test_bootstrap_and_sandwich_agree(arena: Comparisons) -> None:
 def test_an_anchor_shifts_the_scores_and_no_interval(arena: Comparisons) -> None:
     plain = compute_leaderboard(arena, interval="sandwich")
     moved = compute_leaderboard(arena, interval="sandwich", anchor=("m3", 1200.0))
-    assert moved.entry("m3").score == pytest.approx(1200)
+    assert moved["m3"].score == pytest.approx(1200)
     for left, right in zip(plain.entries, moved.entries, strict=True):
         assert left.upper - left.lower == pytest.approx(right.upper - right.lower)
         assert left.strength == right.strength
@@ -94,9 +96,9 @@ def test_islands_are_never_ordered() -> None:
     board = compute_leaderboard(votes, replicates=50)
     assert board.diagnostics["islands"] == 2
     assert {e.island for e in board.entries} == {0, 1}
-    assert board.entry("y").rank_upper == 4
-    assert board.entry("p").rank_lower == 1
-    assert board.entry("p").rank == board.entry("q").rank == 1
+    assert board["y"].rank_upper == 4
+    assert board["p"].rank_lower == 1
+    assert board["p"].rank == board["q"].rank == 1
 
 
 def test_without_a_prior_separable_votes_have_no_maximum() -> None:
@@ -120,7 +122,7 @@ def test_both_bad_votes_are_ties_or_an_outcome_of_their_own_or_not_cast(
     for counted, left, right in zip(kept.entries, dropped.entries, without.entries, strict=True):
         assert counted.strength == left.strength == right.strength
         assert counted.lower == left.lower == right.lower
-        same = tied.entry(counted.model)
+        same = tied[counted.model]
         assert counted.strength != same.strength
         assert (counted.votes, counted.both_bad) == (same.votes, same.both_bad)
         assert counted.both_bad_rate == same.both_bad_rate
@@ -185,3 +187,38 @@ def test_groups_that_are_not_told_apart() -> None:
 def test_one_model_is_no_ranking() -> None:
     with pytest.raises(InvalidVote, match="two models"):
         Comparisons.from_counts(["x"], ["x"], ["tie"])
+
+
+def test_a_board_is_used_as_a_table(arena: Comparisons) -> None:
+    board = compute_leaderboard(arena, interval="sandwich")
+    assert len(board) == len(list(board)) == len(board.models)
+    assert [entry.model for entry in board] == list(board.models)
+    assert board[board.models[1]] is board.entries[1]
+    assert board.models[0] in board
+    assert "nobody" not in board
+    table = board.to_frame()
+    assert list(table.columns) == [column.name for column in fields(Entry)]
+    assert table["score"].tolist() == [entry.score for entry in board]
+    first = board.entries[0]
+    assert repr(board).startswith(f"<Leaderboard of {len(board)} models: 1 {first.model} ")
+    assert len(repr(board)) < 120
+
+
+def test_a_model_that_is_not_on_the_board_is_named_with_those_that_may_be_meant() -> None:
+    names = ("gpt-4", "gpt-4-turbo", "<llama & co>")
+    pairs = Comparisons.from_counts(
+        [names[0], names[1], names[2]], [names[1], names[2], names[0]], ["tie"] * 3, [9, 9, 9]
+    )
+    board = compute_leaderboard(pairs, interval="sandwich")
+    with pytest.raises(
+        UnknownModel, match="no model 'gpt4' among the 3 on the board; did you mean"
+    ):
+        board["gpt4"]
+    with pytest.raises(KeyError):
+        board["gpt4"]
+    with pytest.raises(RankingError, match=r"see board\.models$"):
+        board["xyz"]
+    page = board._repr_html_()
+    assert page.count("<tr>") == 4
+    assert "&lt;llama &amp; co&gt;" in page
+    assert "<llama" not in page

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import xlogy
 
 from ranking import Comparisons, Rows, Votes, fit_bradley_terry, fit_paired
-from ranking.fits.baselines import (
+from ranking.baselines import (
     average_win_rates,
     count_wins,
     rate_elo,

@@ -75,7 +75,7 @@ def test_with_it_intervals_hold_where_pairs_were_drawn_by_the_votes_so_far() -> 
         truth = SCORE_CENTRE + POINTS_PER_LOG_ODDS * (strengths - strengths.mean())
         for prior, found in held.items():
             board = compute_leaderboard(course.record, interval="sandwich", prior=prior)
-            entries = [board.entry(name) for name in course.record.models]
+            entries = [board[name] for name in course.record.models]
             found += [e.lower <= t <= e.upper for e, t in zip(entries, truth, strict=True)]
     assert np.mean(held["fitted"]) > 0.93
     assert np.mean(held[DEFAULT_PRIOR]) < np.mean(held["fitted"]) - 0.02

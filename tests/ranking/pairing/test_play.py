@@ -35,7 +35,7 @@ def test_a_course_says_what_its_votes_say() -> None:
     assert course.record is not None
     assert course.votes[-1] == len(course.record) == 2_000
     board = compute_leaderboard(course.record, interval="sandwich", prior=DEFAULT_PRIOR)
-    scores = np.array([board.entry(name).score for name in NAMES])
+    scores = np.array([board[name].score for name in NAMES])
     fitted = 1000 + POINTS_PER_LOG_ODDS * course.posterior.strengths
     assert scores == pytest.approx(fitted, abs=1e-4)
     target = Crowd(tie=0.5).expect_strengths(STRENGTHS)

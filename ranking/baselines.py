@@ -11,29 +11,54 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranking.fits.bradley_terry import PairCounts
+from ranking.fits.bradley_terry import PairCounts, fit_bradley_terry
+from ranking.votes.comparisons import Comparisons
 from ranking.votes.encoding import BOTH_BAD, MODEL_A, MODEL_B, BothBad, check_both_bad
+from ranking.votes.inputs import VotesLike, take_counts, take_single_votes, take_votes
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
-
-    from ranking.votes.comparisons import Comparisons
-    from ranking.votes.votes import Votes
 
     Floats = NDArray[np.float64]
 
 
-def count_wins(comparisons: Comparisons, *, both_bad: BothBad = "tie") -> Floats:
+def compare_baselines(votes: VotesLike, *, both_bad: BothBad = "tie") -> pd.DataFrame:
+    """Every one of these scores beside the strengths of Bradley and Terry, strongest first.
+
+    Args:
+        votes: A table, single votes, counts, or a file as read. Counts have no order, and so
+            no Elo.
+        both_bad: "tie" counts both-bad votes as ties, "keep" and "drop" leave them out.
+    """
+    import pandas as pd
+
+    cast = take_votes(votes)
+    counts = cast if isinstance(cast, Comparisons) else cast.count()
+    columns = {
+        "strength": fit_bradley_terry(counts, both_bad=both_bad).strengths,
+        "wins": count_wins(counts, both_bad=both_bad),
+        "average_win_rate": average_win_rates(counts, both_bad=both_bad),
+        "pagerank": score_by_pagerank(counts, both_bad=both_bad),
+        "eigenvector": score_by_eigenvector(counts, both_bad=both_bad),
+    }
+    if not isinstance(cast, Comparisons):
+        columns["elo"] = rate_elo(cast, both_bad=both_bad)
+    index = pd.Index(counts.models, name="model")
+    return pd.DataFrame(columns, index=index).sort_values("strength", ascending=False)
+
+
+def count_wins(votes: VotesLike, *, both_bad: BothBad = "tie") -> Floats:
     """Battles won, ties as halves, shape (models,)."""
-    return np.asarray(PairCounts.from_comparisons(comparisons, both_bad=both_bad).wins.sum(axis=1))
+    return np.asarray(_count(votes, both_bad).wins.sum(axis=1))
 
 
-def average_win_rates(comparisons: Comparisons, *, both_bad: BothBad = "tie") -> Floats:
+def average_win_rates(votes: VotesLike, *, both_bad: BothBad = "tie") -> Floats:
     """Mean over the opponents met of the share won, ties as halves, shape (models,).
 
     NaN for a model that met nobody.
     """
-    pairs = PairCounts.from_comparisons(comparisons, both_bad=both_bad)
+    pairs = _count(votes, both_bad)
     met = pairs.games > 0
     rate = np.divide(pairs.wins, pairs.games, out=np.zeros_like(pairs.wins), where=met)
     opponents = met.sum(axis=1)
@@ -43,11 +68,12 @@ def average_win_rates(comparisons: Comparisons, *, both_bad: BothBad = "tie") ->
 
 
 def rate_elo(
-    votes: Votes, *, k: float = 4.0, initial: float = 1000.0, both_bad: BothBad = "tie"
+    votes: VotesLike, *, k: float = 4.0, initial: float = 1000.0, both_bad: BothBad = "tie"
 ) -> Floats:
     """Online Elo ratings after the votes in their order, shape (models,)."""
-    ratings = [initial] * len(votes.models)
-    columns = (votes.model_a.tolist(), votes.model_b.tolist(), votes.outcome.tolist())
+    cast = take_single_votes(votes, "Elo, which depends on the order of the votes,")
+    ratings = [initial] * len(cast.models)
+    columns = (cast.model_a.tolist(), cast.model_b.tolist(), cast.outcome.tolist())
     for a, b, outcome in zip(*columns, strict=True):
         if outcome == BOTH_BAD and not check_both_bad(both_bad):
             continue
@@ -59,10 +85,10 @@ def rate_elo(
 
 
 def score_by_pagerank(
-    comparisons: Comparisons, *, damping: float = 0.85, both_bad: BothBad = "tie"
+    votes: VotesLike, *, damping: float = 0.85, both_bad: BothBad = "tie"
 ) -> Floats:
     """PageRank of the graph in which a loser points to its winners, sum 1."""
-    wins = PairCounts.from_comparisons(comparisons, both_bad=both_bad).wins
+    wins = _count(votes, both_bad).wins
     lost = wins.sum(axis=0)
     size = len(wins)
     # A model that never lost points to all alike.
@@ -76,13 +102,17 @@ def score_by_pagerank(
     return np.asarray(score / score.sum())
 
 
-def score_by_eigenvector(comparisons: Comparisons, *, both_bad: BothBad = "tie") -> Floats:
+def score_by_eigenvector(votes: VotesLike, *, both_bad: BothBad = "tie") -> Floats:
     """Leading eigenvector of the matrix of losses of row to column, length 1.
 
     So do published tables define it: a model scores by losing to models that score, which
     makes it a measure of how often a model was drawn rather than of strength.
     """
-    wins = PairCounts.from_comparisons(comparisons, both_bad=both_bad).wins
+    wins = _count(votes, both_bad).wins
     values, vectors = np.linalg.eig(wins.T)
     leading = np.abs(vectors[:, np.argmax(values.real)].real)
     return np.asarray(leading / np.linalg.norm(leading))
+
+
+def _count(votes: VotesLike, both_bad: BothBad) -> PairCounts:
+    return PairCounts.from_comparisons(take_counts(votes), both_bad=both_bad)
