@@ -158,7 +158,7 @@ def find_address(url: str | None, settings: Settings) -> str:
         )
     server = settings.server
     found = url or server.public_url or _last_address(settings.data_dir)
-    return (found or f"http://127.0.0.1:{server.port}").rstrip("/")
+    return found.rstrip("/") if found else server.find_address()
 
 
 def _last_address(folder: Path) -> str | None:

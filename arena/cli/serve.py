@@ -6,13 +6,15 @@ import re
 import shlex
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from arena.cli.arenas import DEFAULT_CONFIG, ConfigOption, find_config, keep_address
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from arena.settings import Settings
 
 HostOption = Annotated[
@@ -21,6 +23,14 @@ HostOption = Annotated[
 PortOption = Annotated[int | None, typer.Option(help="Port to listen on; 7860 unless set.")]
 DataDirOption = Annotated[
     Path | None, typer.Option(help="Where votes are kept; the user's data directory unless set.")
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(min=1, max=64, help="Processes that serve it, behind a proxy if more than one."),
+]
+ProxyOption = Annotated[
+    Literal["nginx", "haproxy"] | None,
+    typer.Option(help="The proxy of several workers; the first that is installed unless set."),
 ]
 OpenOption = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
 
@@ -31,6 +41,8 @@ def up(
     host: HostOption = None,
     port: PortOption = None,
     data_dir: DataDirOption = None,
+    workers: WorkersOption = None,
+    proxy: ProxyOption = None,
     open_page: OpenOption = False,
 ) -> None:
     """Run an arena over the models of an arena.toml."""
@@ -40,11 +52,20 @@ def up(
     with refusing():
         from arena.settings import load_settings
 
-        overrides = _gather(host=host, port=port, data_dir=data_dir)
+        server = {"host": host, "port": port, "workers": workers, "proxy": proxy}
+        overrides = _gather(server, data_dir=data_dir)
         path = find_config(config, data_dir) or DEFAULT_CONFIG
-        settings = load_settings(path, overrides=overrides)
+
+        def read_settings() -> Settings:
+            return load_settings(path, overrides=overrides)
+
+        settings = read_settings()
         check_start(settings)
-        _serve(settings, open_page=open_page)
+        announce = _announcing(settings, open_page=open_page)
+        if settings.server.workers == 1:
+            _serve(settings, announce)
+        else:
+            _serve_from_several(settings, announce, read_settings)
 
 
 def demo(
@@ -64,23 +85,42 @@ def demo(
     with refusing():
         from arena.settings.demo import build_demo
 
-        overrides = _gather(host=host, port=port, data_dir=data_dir)
+        overrides = _gather({"host": host, "port": port}, data_dir=data_dir)
         made = build_demo(recorded=recorded, overrides=overrides, announce=_announce)
         check_start(made.settings)
         made.keep()
         folder = made.settings.data_dir
         _announce(f"Votes are kept in {folder}")
         _announce(f"For the other commands: arena rank --data-dir {shlex.quote(str(folder))}")
-        _serve(made.settings, open_page=open_page)
+        _serve(made.settings, _announcing(made.settings, open_page=open_page))
 
 
-def _serve(settings: Settings, *, open_page: bool) -> None:
-    from arena.cli.refusals import Refusal
+def _announcing(settings: Settings, *, open_page: bool) -> Callable[[str], None]:
+    """Tells a line, and keeps the address that it names."""
 
     def announce(line: str) -> None:
         keep_address(settings, line)
         (_announce_and_open if open_page else _announce)(line)
 
+    return announce
+
+
+def _serve_from_several(
+    settings: Settings, announce: Callable[[str], None], read_settings: Callable[[], Settings]
+) -> None:
+    from arena.cli.refusals import Refusal
+    from arena.fleet.crew import run_crew
+    from arena.fleet.member import MemberFailed
+    from arena.fleet.proxies import ProxyProblem
+
+    try:
+        run_crew(settings, announce=announce, reload_settings=read_settings)
+    except (MemberFailed, ProxyProblem) as error:
+        raise Refusal(str(error)) from None
+
+
+def _serve(settings: Settings, announce: Callable[[str], None]) -> None:
+    from arena.cli.refusals import Refusal
     from arena.store import StoreError
     from arena.web.server import run
     from serving.protocol import ServingError
@@ -92,8 +132,8 @@ def _serve(settings: Settings, *, open_page: bool) -> None:
         raise Refusal(str(error)) from error
 
 
-def _gather(*, host: str | None, port: int | None, data_dir: Path | None) -> dict[str, object]:
-    server = {"host": host, "port": port}
+def _gather(server: Mapping[str, object], *, data_dir: Path | None) -> dict[str, object]:
+    """What the command line says, as the settings have it."""
     given: dict[str, object] = {
         "server": {name: value for name, value in server.items() if value is not None}
     }

@@ -60,15 +60,36 @@ class DatabaseSettings(_Section):
         return url
 
 
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104  recognised, not bound
+
+
 class ServerSettings(_Section):
     """How the pages are served."""
 
     host: str = Field(default="127.0.0.1", min_length=1)
     port: int = Field(default=7860, ge=0, le=65535)
+    # Above one, a proxy listens and sends each voter to the same process.
+    workers: int = Field(default=1, ge=1, le=64)
+    proxy: Literal["nginx", "haproxy"] | None = None
     secret: SecretStr | None = None
     public_url: str | None = None
     secure_cookies: bool = False
     forwarded_allow_ips: str = "127.0.0.1"
+
+    def find_address(self, port: int | None = None) -> str:
+        """Where people reach the arena, without a slash at the end.
+
+        Args:
+            port: where it listens, unless it is the one set.
+        """
+        if self.public_url is not None:
+            return self.public_url.rstrip("/")
+        host = "127.0.0.1" if self.host in _ANY_ADDRESS else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{port or self.port}"
+
+    def invite(self, port: int) -> str:
+        """Says where the arena is open."""
+        return f"The arena is open at {self.find_address(port)}/"
 
     @field_validator("public_url")
     @classmethod

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 # seconds close them in the middle of a visit.
 _KEEP_ALIVE_SECONDS = 75
 _SHUTDOWN_SECONDS = 3
-_ANY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104  recognised, not bound
 
 
 def run(settings: Settings, *, roster: Roster, announce: Callable[[str], None]) -> None:
@@ -160,7 +159,7 @@ async def _serve(settings: Settings, *, roster: Roster, announce: Callable[[str]
                 timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             )
             _spare_the_streams()
-            await _Server(config, ready=lambda port: announce(_invitation(settings, port))).serve()
+            await _Server(config, ready=lambda port: announce(settings.server.invite(port))).serve()
     finally:
         await roster.aclose()
 
@@ -209,9 +208,3 @@ class _Server(uvicorn.Server):
         finally:
             for number in signals:
                 loop.remove_signal_handler(number)
-
-
-def _invitation(settings: Settings, port: int) -> str:
-    host = settings.server.host
-    shown = "127.0.0.1" if host in _ANY_ADDRESS else host
-    return f"The arena is open at {settings.server.public_url or f'http://{shown}:{port}/'}"

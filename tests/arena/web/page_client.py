@@ -108,6 +108,10 @@ class PageClient:
                     self._events.setdefault(name, (event["id"], len(event["inputs"])))
         return html
 
+    def renew_session(self) -> None:
+        """Goes on as a page whose session is lost: under another name, with the same cookie."""
+        self._session = secrets.token_hex(8)
+
     def ask(self, prompt: str) -> Heard:
         """Sends a prompt in the battle at hand, or begins one."""
         return self._press(
