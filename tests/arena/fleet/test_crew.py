@@ -109,7 +109,7 @@ def find_worker(arena: RunningArena, battle_id: str) -> int:
 
 def begin(visitor: PageClient, prompt: str) -> Iterator[dict[str, Any]]:
     """Begins a battle; the messages that are left of it once its first text is there."""
-    visitor.start_pressing("send", prompt, "")
+    visitor.start_pressing("send", prompt, "0", "", "")
     messages = visitor.listen()
     for message in messages:
         heard = Heard()
