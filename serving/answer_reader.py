@@ -113,7 +113,6 @@ class Collected:
     def read_words(self, words: str) -> None:
         """Takes a frame that is no JSON: the mark of the end, or words to quote if it fails."""
         if words.strip(' \t"').upper() in {"[DONE]", "DONE"}:
-            self._frames += 1
             self.is_over = True
         else:
             self._odd_words = (self._odd_words or words)[:_WORDS_KEPT]
@@ -143,7 +142,7 @@ class Collected:
             self._half = ""
         if self._notes:
             logger.warning("%s: the provider sent %s", self._endpoint.name, "; ".join(self._notes))
-        if self._meaning is None and not self.is_over:
+        if not self._frames or (self._meaning is None and not self.is_over):
             raise self._explain_no_end()
         return End(
             finish_reason=self._meaning or "stop",

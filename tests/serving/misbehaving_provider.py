@@ -69,8 +69,16 @@ class Connection:
     async def send_event(self, data: object, event: str | None = None) -> None:
         text = data if isinstance(data, str) else json.dumps(data)
         line = (f"event: {event}\n" if event else "") + f"data: {text}\n\n"
-        payload = line.encode()
-        self._writer.write(f"{len(payload):x}\r\n".encode() + payload + b"\r\n")
+        await self.send_chunk(line.encode())
+
+    async def send_chunk(self, data: bytes) -> None:
+        """One HTTP chunk, whatever it holds."""
+        self._writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        await self._writer.drain()
+
+    async def send_raw(self, data: bytes) -> None:
+        """Bytes of the connection itself, head and all."""
+        self._writer.write(data)
         await self._writer.drain()
 
     async def end_stream(self) -> None:
