@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli import analysts, models, pairs, serve, start
+from arena.cli import analysts, db, models, pairs, serve, start
 from arena.cli.agreement import command as agreement
 from arena.cli.battles import command as battles
 from arena.cli.experts import command as experts
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.command("agreement", epilog=agreement.EXAMPLES)(agreement.agreement)
 app.add_typer(analysts.app, name="analysts")
 app.add_typer(battles.app, name="battles")
+app.add_typer(db.app, name="db")
 app.command("demo", epilog="Example: arena demo --port 7870 --no-open")(serve.demo)
 app.add_typer(experts.app, name="experts")
 app.command("init", epilog="Example: arena init my-arena/arena.toml")(start.init)

@@ -58,6 +58,12 @@ class Workers:
         """Says that a worker has stopped in good order."""
         self._touch(worker_id, "stopped_at")
 
+    def list_alive(self) -> tuple[tuple[str, int], ...]:
+        """Host and process of every worker that is alive, as far as can be told from here."""
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(workers)).mappings().all()
+        return tuple((row["host"], row["pid"]) for row in rows if not is_gone(row))
+
     def abandon_orphans(self, worker_id: str, *, live: tuple[str, ...] = ()) -> int:
         """Marks the battles that nobody is answering any more as abandoned.
 
