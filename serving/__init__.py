@@ -37,9 +37,10 @@ from serving.protocol import (
 )
 
 if TYPE_CHECKING:
+    from serving.health import HealthReport, check_model
     from serving.llamacpp_server import LlamaCppServer
     from serving.recorded import RecordedModel
-    from serving.roster import HealthReport, Roster, RosterError, check_model, missing_keys
+    from serving.roster import Roster, RosterError, missing_keys
     from serving.specs import ModelSpec, ReasoningSpec, SamplingSpec, TimeoutsSpec
     from serving.vllm_server import VllmServer
 
@@ -83,7 +84,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "HealthReport": "roster",
+    "HealthReport": "health",
     "LlamaCppServer": "llamacpp_server",
     "ModelSpec": "specs",
     "ReasoningSpec": "specs",
@@ -93,7 +94,7 @@ _HOMES = {
     "SamplingSpec": "specs",
     "TimeoutsSpec": "specs",
     "VllmServer": "vllm_server",
-    "check_model": "roster",
+    "check_model": "health",
     "missing_keys": "roster",
 }
 

@@ -5,22 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Self
 
 from serving.credentials import read_key
+from serving.health import HealthReport, check_model, report_failure
 from serving.limits import LimitedModel
-from serving.protocol import (
-    BadCredentials,
-    ChatModel,
-    Completion,
-    Message,
-    Sampling,
-    ServingError,
-)
-from serving.recorded import RecordedModel, load_recorded
+from serving.protocol import BadCredentials, ChatModel, ServingError
+from serving.recorded import load_recorded
 from serving.sdk import Endpoint
 from serving.specs import ModelSpec, SamplingSpec, TimeoutsSpec
 
@@ -44,37 +38,12 @@ __all__ = [
     "missing_keys",
 ]
 
-_CHECK_PROMPT = "Say hello."
-_CHECK_TOKENS = 16
 _CONTEXT_SIZE = 2048
 _PARALLEL = 4
 
 
 class RosterError(ServingError):
     """The models as configured cannot be started; the message has one line a problem."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealthReport:
-    """What a model said when it was asked for a few tokens.
-
-    Attributes:
-        name: the model, as configured.
-        status: `ok`, or `failed` with `error` and `message`.
-        time_to_first_token: seconds.
-        tokens_per_second: after the first token.
-        model_id: what the provider calls the model that answered.
-        error: name of the error's class.
-        message: the error in words.
-    """
-
-    name: str
-    status: Literal["ok", "failed"]
-    time_to_first_token: float | None = None
-    tokens_per_second: float | None = None
-    model_id: str | None = None
-    error: str | None = None
-    message: str | None = None
 
 
 def missing_keys(
@@ -184,14 +153,14 @@ class Roster:
         await self.aclose()
 
     async def check(self, name: str) -> HealthReport:
-        """Asks a model for a few tokens; reports rather than raises what goes wrong.
+        """Asks a model as a battle does; reports rather than raises what goes wrong.
 
         Raises:
             KeyError: no enabled model has this name.
         """
         if name in self._specs and name not in self._models:
             failure = self._failures.get(name)
-            return _report_failure(
+            return report_failure(
                 name, failure or RosterError(f"model {name!r} was not started; call start() first")
             )
         return await check_model(self._models[name])
@@ -332,30 +301,3 @@ def _agree(
             "give them the same value, or set it in one of them only"
         )
     return next(iter(asked.values()), None)
-
-
-async def check_model(model: ChatModel) -> HealthReport:
-    """Asks a model for a few tokens; a `ServingError` is reported, not raised."""
-    name, prompt = model.card.name, _CHECK_PROMPT
-    if isinstance(model, RecordedModel) and model.prompts:
-        prompt = model.prompts[0]
-    try:
-        async with aclosing(
-            model.stream([Message("user", prompt)], Sampling(max_tokens=_CHECK_TOKENS))
-        ) as events:
-            async for event in events:
-                if isinstance(event, Completion):
-                    return HealthReport(
-                        name=name,
-                        status="ok",
-                        time_to_first_token=event.time_to_first_token,
-                        tokens_per_second=event.tokens_per_second,
-                        model_id=event.model_id,
-                    )
-    except ServingError as error:
-        return _report_failure(name, error)
-    raise AssertionError(f"{name}: a stream ended without a Completion")
-
-
-def _report_failure(name: str, error: ServingError) -> HealthReport:
-    return HealthReport(name=name, status="failed", error=type(error).__name__, message=str(error))

@@ -64,7 +64,7 @@ def check(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask each model for a few tokens; exit status 1 if any fails."""
+    """Ask each model as a battle does; exit status 1 if any fails or answers nothing."""
     from arena.cli.refusals import refusing
 
     group_config, group_data_dir = context.obj

@@ -109,7 +109,15 @@ async def test_no_proxy_comes_between_this_machine_and_itself(
 
 @pytest.mark.parametrize(
     ("url", "field"),
-    [(None, "max_completion_tokens"), ("http://localhost:1/v1", "max_tokens")],
+    [
+        (None, "max_completion_tokens"),
+        ("https://api.openai.com/v1", "max_completion_tokens"),
+        ("https://api.openai.com/v1/", "max_completion_tokens"),
+        ("https://eu.api.openai.com/v1", "max_completion_tokens"),
+        ("https://mine.openai.azure.com/openai/v1", "max_completion_tokens"),
+        ("http://localhost:1/v1", "max_tokens"),
+        ("https://openrouter.ai/api/v1", "max_tokens"),
+    ],
 )
 async def test_the_limit_on_tokens_is_called_as_the_server_wants_it(
     url: str | None, field: str
