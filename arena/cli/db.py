@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Look after the record: check it, copy it while it is in use, bring a copy back.",
-    no_args_is_help=True,
+    epilog="Example: arena db backup /var/backups/arena",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 NewFolderArgument = Annotated[
     Path | None,
