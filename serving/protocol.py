@@ -18,6 +18,7 @@ Role = Literal["system", "user", "assistant"]
 # (with a tool, after a pause), or with a word that nobody knows. Only the first two are good.
 FinishReason = Literal["stop", "length", "content_filter", "error", "unfinished", "other"]
 _T = TypeVar("_T")
+_TOKENS_A_PRICE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,31 @@ class Completion:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Generation speed after the first token, `None` where it cannot be told."""
-        seconds = self.duration - self.time_to_first_token
-        if self.completion_tokens is None or self.completion_tokens < 2 or seconds <= 0:
-            return None
-        return (self.completion_tokens - 1) / seconds
+        """See `generation_speed`."""
+        return generation_speed(
+            self.completion_tokens,
+            time_to_first_token=self.time_to_first_token,
+            duration=self.duration,
+        )
+
+
+def generation_speed(
+    completion_tokens: int | None,
+    *,
+    time_to_first_token: float | None,
+    duration: float | None,
+) -> float | None:
+    """Tokens a second after the first token, `None` where it cannot be told.
+
+    Args:
+        completion_tokens: how many there were.
+        time_to_first_token: seconds from the request.
+        duration: seconds from the request to the end.
+    """
+    if completion_tokens is None or time_to_first_token is None or duration is None:
+        return None
+    seconds = duration - time_to_first_token
+    return (completion_tokens - 1) / seconds if completion_tokens > 1 and seconds > 0 else None
 
 
 StreamEvent = TextDelta | ReasoningDelta | Completion
@@ -134,6 +155,20 @@ class ModelCard:
     price_input: float | None = None
     price_output: float | None = None
     description: str = ""
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether both prices are known; 0 is one, for what costs nothing."""
+        return self.price_input is not None and self.price_output is not None
+
+    def cost(self, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:
+        """US dollars for so many tokens, `None` where a price or a count is not known."""
+        if self.price_input is None or self.price_output is None:
+            return None
+        if prompt_tokens is None or completion_tokens is None:
+            return None
+        paid = self.price_input * prompt_tokens + self.price_output * completion_tokens
+        return paid / _TOKENS_A_PRICE
 
 
 class ChatModel(Protocol):

@@ -7,9 +7,8 @@ from itertools import groupby
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from arena.rules.battles import Outcome, VoterKind
+from arena.rules.battles import Outcome, VoterKind, turn_round
 from arena.rules.experts import Arm
-from arena.rules.judgements import turn_round
 from arena.store import UNPARSABLE, JudgementRow
 from ranking import Judgements, agreement_report, combine_verdicts
 
@@ -221,8 +220,7 @@ def _read(row: JudgementRow) -> Outcome | None:
     """A judge's verdict in one order, turned to the battle's orientation."""
     if row.winner == UNPARSABLE:
         return None
-    outcome = Outcome(row.winner)
-    return turn_round(outcome) if row.swapped else outcome
+    return turn_round(Outcome(row.winner), swapped=row.swapped)
 
 
 def _collapse(verdict: Outcome | None) -> Outcome | None:

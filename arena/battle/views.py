@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from arena.rules.actions import Action  # noqa: TC001  dataclass fields are inspected at run time
 from arena.rules.battles import Battle, BattleStatus, Outcome, Response, ResponseStatus, Side
+from serving.protocol import generation_speed
 
 
 class SideState(StrEnum):
@@ -136,9 +137,17 @@ def reveal_of(card: dict[str, object], response: Response | None) -> Reveal:
         organisation=str(card["organisation"]),
         license=str(card["license"]),
         description=str(card["description"]),
-        tokens_per_second=None if response is None else response.tokens_per_second,
+        tokens_per_second=None if response is None else _speed(response),
         completion_tokens=None if response is None else response.completion_tokens,
         time_to_first_token=None if response is None else response.time_to_first_token,
         reasoning="" if response is None else response.reasoning,
         was_cut=response is not None and response.finish_reason == "length",
+    )
+
+
+def _speed(response: Response) -> float | None:
+    return generation_speed(
+        response.completion_tokens,
+        time_to_first_token=response.time_to_first_token,
+        duration=response.duration,
     )

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from arena.rules.battles import Side
-from arena.rules.experts import ExpertKeys, NotInvited, turn_round
+from arena.rules.battles import Side, turn_round
+from arena.rules.experts import ExpertKeys, NotInvited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 from sqlalchemy.exc import OperationalError
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-from arena.judging.orders import is_to_ask, list_questions, price, read_sampling
+from arena.judging.orders import is_to_ask, list_questions, read_sampling
 from arena.judging.reading import read_verdict
 from arena.store import Claim
 from serving.protocol import Completion, ContextTooLong, Message, RateLimited, ServingError
@@ -145,7 +145,7 @@ class Asking:
 
     async def _try(self, question: Question, *, retry_failed: bool) -> None:
         """Claims a question, asks it, and records how it ended."""
-        most = price(self._order.spec, question.prompt_tokens, self._sampling.max_tokens) or 0.0
+        most = self._find_most(question)
         if not await self._can_afford(most):
             return
         self._reserved += most
@@ -163,6 +163,16 @@ class Asking:
         elif claim is Claim.ELSEWHERE:
             self._elsewhere.append(question)
         self._reserved -= most
+
+    def _find_most(self, question: Question) -> float:
+        """The most that an answer may cost; nothing is reserved where there is no limit."""
+        if self._order.max_cost is None:
+            return 0.0
+        card, tokens = self._order.spec.card, self._sampling.max_tokens
+        most = card.cost(question.prompt_tokens, tokens)
+        if most is None:
+            raise ValueError(f"the cost of an answer of {card.name} is not known")
+        return most
 
     async def _can_afford(self, most: float) -> bool:
         """Whether a question stays within the limit; waits for what is under way if it may."""
@@ -184,7 +194,7 @@ class Asking:
             await self._insist(self._store.judgings.fail, key=question.key, error=error)
             return Ended(answered=False, cost=None, message=str(error))
         self._failures = 0
-        cost = price(self._order.spec, completion.prompt_tokens, completion.completion_tokens)
+        cost = self._order.spec.card.cost(completion.prompt_tokens, completion.completion_tokens)
         await self._insist(
             self._store.judgings.answer,
             key=question.key,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from arena.judging.prompts import JudgePrompts
 from arena.rules.judgements import CallKey, CallStatus, Judge, JudgeMode
@@ -48,6 +48,12 @@ class RunOrder(BaseModel):
     concurrency: int = 4
     max_cost: float | None = None
     retry_failed: bool = False
+
+    @model_validator(mode="after")
+    def _check_prices(self) -> Self:
+        if self.max_cost is not None and not self.spec.card.is_priced:
+            raise ValueError(f"a limit needs the prices of {self.spec.name}")
+        return self
 
 
 class Question(NamedTuple):
@@ -191,23 +197,12 @@ def estimate(store: Store, order: RunOrder) -> Estimate:
         without_reference=without_reference,
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
-        cost=price(order.spec, prompt_tokens, completion_tokens),
+        cost=order.spec.card.cost(prompt_tokens, completion_tokens),
         seconds=pace.seconds * counts["to_ask"] / order.concurrency,
         measured=pace.answers,
         speed=pace.speed,
         **counts,
     )
-
-
-def price(
-    spec: ModelSpec, prompt_tokens: int | None, completion_tokens: int | None
-) -> float | None:
-    """US dollars for an answer, `None` where a price or a count is not known."""
-    card = spec.card
-    if None in (card.price_input, card.price_output, prompt_tokens, completion_tokens):
-        return None
-    paid = (card.price_input or 0) * (prompt_tokens or 0)
-    return (paid + (card.price_output or 0) * (completion_tokens or 0)) / 1_000_000
 
 
 class _Pace(NamedTuple):
@@ -231,7 +226,7 @@ def _measure_pace(store: Store, judge: Judge) -> _Pace:
     ]
     if not known:
         tokens = min(_TOKENS_ASSUMED[judge.mode], judge.sampling["max_tokens"])
-        speed = store.judged_battles.tokens_per_second(judge.model)
+        speed = store.judged_battles.tokens_a_second_asked(judge.model)
         return _Pace(tokens, tokens / (speed or _TOKENS_PER_SECOND_ASSUMED), 0, speed)
     tokens_known, seconds_known = zip(*known, strict=True)
     answers = len(known)

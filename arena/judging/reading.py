@@ -9,8 +9,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from arena.rules.battles import Outcome
-from arena.rules.judgements import Reading, Verdict, turn_round
+from arena.rules.battles import Outcome, turn_round
+from arena.rules.judgements import Reading, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ def read_verdict(text: str, *, swapped: bool) -> Verdict:
         said, reading = _read_marker(text), Reading.FALLBACK
     if said is None:
         return Verdict(None, Reading.UNPARSABLE)
-    return Verdict(turn_round(said) if swapped else said, reading)
+    return Verdict(turn_round(said, swapped=swapped), reading)
 
 
 def _read_object(text: str) -> Outcome | None:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from arena.matchmaking.constraints import read_rules
-from arena.rules.battles import Pairing, exclusion_of
+from arena.rules.battles import Pairing
 from ranking.pairing.constraints import PairConstraints, constrain
 from ranking.pairing.policies import WELCOMING, pair_distribution
 from ranking.scale import POINTS_PER_LOG_ODDS
@@ -149,7 +149,7 @@ class Matchmaker:
 
     def learn(self, battle: Battle) -> None:
         """Learns the vote on a battle, if it has one that counts."""
-        if battle.vote is not None and exclusion_of(battle) is None:
+        if battle.vote is not None and not battle.vote.is_excluded:
             self._standing.learn(battle.vote, battle.pairing)
 
     def outlook(self, most: int | None = None) -> Outlook:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import arena
 from arena.rules.battles import storable
 from arena.writing import write_whole
+from serving.protocol import generation_speed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -184,7 +185,13 @@ class AnswerFolder:
         if len(asked) == 1:
             row = {"prompt": asked[0]["content"]}
         row |= asdict(turn)
-        row |= {"tokens": turn.completion_tokens or None, "tokens_per_second": _speed(turn)}
+        speed = generation_speed(
+            turn.completion_tokens,
+            time_to_first_token=turn.time_to_first_token,
+            duration=turn.duration,
+        )
+        row["tokens"] = turn.completion_tokens or None
+        row["tokens_per_second"] = speed and round(speed, 1)
         line = _dump_line(row)
         with self.path_of(model).open("ab") as file:
             file.write(f"{line}\n".encode())
@@ -284,12 +291,6 @@ def _mend(path: Path) -> None:
         with path.open("r+b") as file:
             file.truncate(whole)
             os.fsync(file.fileno())
-
-
-def _speed(turn: RecordedTurn) -> float | None:
-    seconds = turn.duration - turn.time_to_first_token
-    tokens = turn.completion_tokens or 0
-    return round((tokens - 1) / seconds, 1) if tokens > 1 and seconds > 0 else None
 
 
 def _toml(text: str) -> str:

@@ -38,6 +38,14 @@ class Outcome(StrEnum):
     BOTH_BAD = "tie (bothbad)"
 
 
+def turn_round(outcome: Outcome, *, swapped: bool) -> Outcome:
+    """An outcome as it reads with the sides exchanged, if they are."""
+    if not swapped:
+        return outcome
+    exchanged = {Outcome.MODEL_A: Outcome.MODEL_B, Outcome.MODEL_B: Outcome.MODEL_A}
+    return exchanged.get(outcome, outcome)
+
+
 class VoterKind(StrEnum):
     """Who judges."""
 
@@ -206,16 +214,6 @@ class Response:
     error_message: str | None = None
     created_at: datetime
 
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Generation speed after the first token, `None` where it cannot be told."""
-        if self.duration is None or self.time_to_first_token is None:
-            return None
-        seconds = self.duration - self.time_to_first_token
-        if not self.completion_tokens or self.completion_tokens == 1 or seconds <= 0:
-            return None
-        return (self.completion_tokens - 1) / seconds
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
@@ -227,6 +225,7 @@ class Vote:
         voter_id: who said it.
         outcome: the button.
         created_at: when.
+        is_excluded: whether it does not count, for whatever reason is on record.
     """
 
     id: int
@@ -234,6 +233,7 @@ class Vote:
     voter_id: str
     outcome: Outcome
     created_at: datetime
+    is_excluded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -209,14 +209,6 @@ class Progress:
         return self.has_arms and self.is_complete
 
 
-def turn_round(outcome: Outcome, *, swapped: bool) -> Outcome:
-    """An outcome as it reads with the sides exchanged, if they are."""
-    if not swapped:
-        return outcome
-    exchanged = {Outcome.MODEL_A: Outcome.MODEL_B, Outcome.MODEL_B: Outcome.MODEL_A}
-    return exchanged.get(outcome, outcome)
-
-
 def check_answer(
     *,
     outcome: Outcome | None,

@@ -10,9 +10,10 @@ import hashlib
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arena.rules.battles import Outcome
+if TYPE_CHECKING:
+    from arena.rules.battles import Outcome
 
 
 class JudgeMode(StrEnum):
@@ -105,12 +106,6 @@ class CallKey(NamedTuple):
     battle_id: str
     turn: int
     swapped: bool
-
-
-def turn_round(verdict: Outcome) -> Outcome:
-    """The same verdict, seen with the sides exchanged."""
-    other = {Outcome.MODEL_A: Outcome.MODEL_B, Outcome.MODEL_B: Outcome.MODEL_A}
-    return other.get(verdict, verdict)
 
 
 class Verdict(NamedTuple):

@@ -239,7 +239,7 @@ def _find_strangers(settings: Settings, origins: Origins) -> list[Problem]:
         model = known.get(name)
         if model is None or rule.max_cost_per_day is None:
             continue
-        if None in (model.price_input, model.price_output):
+        if not model.card.is_priced:
             problems.append(
                 Problem(
                     source=source,

@@ -33,6 +33,7 @@ from arena.rules.battles import (
     exclusion_of,
 )
 from arena.settings.shipped import read_prompts
+from arena.store.conditions import is_excluded
 from arena.store.engine import begin_write
 from arena.store.tables import battles, exclusions, models, responses, turns, voters, votes
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 # Made once: to put a statement together takes longer than to run it.
 _ADD_BATTLE, _ADD_TURN, _ADD_RESPONSE = insert(battles), insert(turns), insert(responses)
+_ADD_VOTE = insert(votes).returning(votes.c.id)
 _SETTLE = (
     update(battles)
     .where(
@@ -68,7 +70,7 @@ _PROMPTS = (
 _RESPONSES = (
     select(responses).where(responses.c.battle_id == bindparam("battle")).order_by(responses.c.id)
 )
-_OWN_VOTE = select(votes).where(
+_OWN_VOTE = select(votes, is_excluded().label("is_excluded")).where(
     votes.c.battle_id == bindparam("battle"), votes.c.voter_id == bindparam("voter")
 )
 _RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
@@ -287,10 +289,11 @@ class BattleRecords:
             with begin_write(self._engine) as connection:
                 battle = load_battle(connection, battle_id, lock=True)
                 battle.check_owner(voter_id)
-                if battle.vote is None:
-                    check_vote(battle, edition=edition)
-                    _add_vote(connection, battle, outcome)
-                return load_battle(connection, battle_id)
+                if battle.vote is not None:
+                    return battle
+                check_vote(battle, edition=edition)
+                vote = _add_vote(connection, battle, outcome)
+            return replace(battle, status=BattleStatus.VOTED, vote=vote)
         except IntegrityError:
             battle = self.get(battle_id, voter_id=voter_id)
             if battle.vote is None:
@@ -387,19 +390,20 @@ def _set_status(
     connection.execute(_SET_STATUS, told)
 
 
-def _add_vote(connection: Connection, battle: Battle, outcome: Outcome) -> None:
-    now = _now()
-    vote_id = connection.scalar(
-        insert(votes)
-        .values(battle_id=battle.id, voter_id=battle.voter_id, outcome=outcome, created_at=now)
-        .returning(votes.c.id)
-    )
+def _add_vote(connection: Connection, battle: Battle, outcome: Outcome) -> Vote:
+    row = {
+        "battle_id": battle.id,
+        "voter_id": battle.voter_id,
+        "outcome": outcome,
+        "created_at": _now(),
+    }
+    vote_id = connection.execute(_ADD_VOTE, row).scalar_one()
     _set_status(connection, battle.id, BattleStatus.VOTED, None)
     reason = exclusion_of(battle)
     if reason is not None:
-        connection.execute(
-            insert(exclusions).values(vote_id=vote_id, reason=reason, note="", created_at=now)
-        )
+        excluded = {"vote_id": vote_id, "reason": reason, "note": "", "created_at": _now()}
+        connection.execute(insert(exclusions), excluded)
+    return _vote({**row, "id": vote_id, "is_excluded": reason is not None})
 
 
 def load_battle(connection: Connection, battle_id: str, *, lock: bool = False) -> Battle:
@@ -447,11 +451,12 @@ def _response(row: RowMapping) -> Response:
     return Response(**values)
 
 
-def _vote(row: RowMapping) -> Vote:
+def _vote(row: Mapping[Any, Any]) -> Vote:
     return Vote(
         id=row["id"],
         battle_id=row["battle_id"],
         voter_id=row["voter_id"],
         outcome=Outcome(row["outcome"]),
         created_at=row["created_at"],
+        is_excluded=row["is_excluded"],
     )

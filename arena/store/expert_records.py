@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, case, func, insert, literal, select, update
 
-from arena.rules.battles import Outcome, VoterKind
+from arena.rules.battles import Outcome, VoterKind, turn_round
 from arena.rules.experts import (
     AlreadyJudged,
     Answer,
@@ -24,7 +24,6 @@ from arena.rules.experts import (
     Task,
     UnknownTask,
     bound_seconds,
-    turn_round,
 )
 from arena.store.battle_records import load_battle
 from arena.store.engine import begin_write

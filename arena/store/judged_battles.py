@@ -6,10 +6,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, exists, func, or_, select
+from sqlalchemy import and_, func, or_, select
 
 from arena.rules.battles import BattleStatus, ResponseStatus, Side
 from arena.rules.judgements import AnsweredBattle, AnsweredTurn
+from arena.store.conditions import answering_model, answers_that_count
 from arena.store.expert_tables import assignment_items, assignments
 from arena.store.tables import battles, responses, turns
 
@@ -75,19 +76,20 @@ class JudgedBattles:
             found = self._read_some(chunk)
             yield from (found[battle_id] for battle_id in chunk if battle_id in found)
 
-    def tokens_per_second(self, model: str) -> float | None:
-        """How fast a contender wrote its latest answers, `None` where it has written none.
+    def tokens_a_second_asked(self, model: str) -> float | None:
+        """Tokens of a contender's latest answers for each second that these took.
 
-        The wait for the first token counts with it.
+        The wait for the first token is in it, unlike in a generation speed. `None` where it
+        has written none.
         """
-        wrote = or_(
-            and_(responses.c.side == Side.A, battles.c.model_a == model),
-            and_(responses.c.side == Side.B, battles.c.model_b == model),
-        )
         latest = (
             select(responses.c.completion_tokens, responses.c.duration)
             .join(battles, battles.c.id == responses.c.battle_id)
-            .where(wrote, responses.c.completion_tokens > 0, responses.c.duration > 0)
+            .where(
+                answering_model() == model,
+                responses.c.completion_tokens > 0,
+                responses.c.duration > 0,
+            )
             .order_by(responses.c.id.desc())
             .limit(_ANSWERS_MEASURED)
             .subquery()
@@ -98,13 +100,6 @@ class JudgedBattles:
         return tokens / seconds if tokens else None
 
     def _read_some(self, battle_ids: Sequence[str]) -> dict[str, AnsweredBattle]:
-        later = responses.alias("later")
-        is_last = ~exists().where(
-            later.c.battle_id == responses.c.battle_id,
-            later.c.turn == responses.c.turn,
-            later.c.side == responses.c.side,
-            later.c.attempt > responses.c.attempt,
-        )
         answered = and_(
             responses.c.battle_id == turns.c.battle_id, responses.c.turn == turns.c.turn
         )
@@ -116,7 +111,7 @@ class JudgedBattles:
             .select_from(turns.join(responses, answered))
             .where(
                 turns.c.battle_id.in_(battle_ids),
-                is_last,
+                answers_that_count(),
                 responses.c.status == ResponseStatus.COMPLETE,
             )
             .order_by(turns.c.battle_id, turns.c.turn)

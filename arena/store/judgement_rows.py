@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import exists, func, literal, or_, select
+from sqlalchemy import func, literal, or_, select
 
-from arena.rules.battles import Outcome, Side, VoterKind
+from arena.rules.battles import Outcome, Side, VoterKind, turn_round
 from arena.rules.judgements import CallStatus
+from arena.store.conditions import answers_that_count, joined_votes, votes_that_count
 from arena.store.expert_tables import (
     assignment_items,
     assignment_tasks,
@@ -17,7 +18,6 @@ from arena.store.expert_tables import (
 )
 from arena.store.judge_tables import judge_calls, judges
 from arena.store.tables import battles, responses, turns, votes
-from arena.store.vote_counts import joined_votes, votes_that_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 # What stands for a judge's output in which no verdict could be read.
 UNPARSABLE = "unparsable"
-_MIRRORED = {Outcome.MODEL_A.value: Outcome.MODEL_B.value}
-_MIRRORED |= {b: a for a, b in _MIRRORED.items()}
 _TOLD_AS_IT_IS = (
     "item", "judge", "kind", "turn", "category", "language", "seconds", "arm", "shown", "comment"
 )  # fmt: skip
@@ -199,20 +197,13 @@ def _read_lengths(
     connection: Connection, among: ColumnElement[bool]
 ) -> dict[tuple[str, int, str], int]:
     """Characters of the answers that count, by battle, turn (from 1) and side."""
-    later = responses.alias("later")
-    is_last = ~exists().where(
-        later.c.battle_id == responses.c.battle_id,
-        later.c.turn == responses.c.turn,
-        later.c.side == responses.c.side,
-        later.c.attempt > responses.c.attempt,
-    )
     query = (
         select(
             responses.c.battle_id, responses.c.turn, responses.c.side,
             func.length(responses.c.text),
         )
         .select_from(responses.join(battles, battles.c.id == responses.c.battle_id))
-        .where(among, is_last)
+        .where(among, answers_that_count())
     )  # fmt: skip
     return {
         (item, turn + 1, side): length for item, turn, side, length in connection.execute(query)
@@ -227,11 +218,12 @@ def _place(
 
 def _row(row: RowMapping, lengths: Mapping[tuple[str, int, str], int]) -> JudgementRow:
     a, b = Side
-    winner = row["winner"] or UNPARSABLE
     swapped = bool(row.get("swapped"))
+    winner = UNPARSABLE
+    if row["winner"]:
+        winner = turn_round(Outcome(row["winner"]), swapped=swapped).value
     if swapped:
         a, b = b, a
-        winner = _MIRRORED.get(winner, winner)
     models = {Side.A: row["model_a"], Side.B: row["model_b"]}
     place = row["item"], row["turn"]
     told = {name: row[name] for name in _TOLD_AS_IT_IS if name in row}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import case, func, select
+from sqlalchemy import and_, case, func, or_, select
 
-from arena.rules.battles import Side
+from arena.store.conditions import answering_model
 from arena.store.tables import battles, responses
 
 if TYPE_CHECKING:
@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 
 
 class Tokens(NamedTuple):
-    """What a model read and wrote, as its provider counted."""
+    """What a model read and wrote, as its provider counted.
+
+    Attributes:
+        prompt: read.
+        completion: written.
+        uncounted: answers with some text of which not both numbers are known.
+    """
 
     prompt: int
     completion: int
+    uncounted: int = 0
 
 
 class TokenCounts:
@@ -30,8 +37,12 @@ class TokenCounts:
 
     def since(self, start: datetime) -> dict[str, Tokens]:
         """The tokens of every model that ended an answer at this time or later, by name."""
-        model = case((responses.c.side == Side.A, battles.c.model_a), else_=battles.c.model_b)
-        sums = (func.sum(responses.c.prompt_tokens), func.sum(responses.c.completion_tokens))
+        model = answering_model()
+        prompt, completion = responses.c.prompt_tokens, responses.c.completion_tokens
+        is_uncounted = and_(or_(prompt.is_(None), completion.is_(None)), responses.c.text != "")
+        sums = (
+            func.sum(prompt), func.sum(completion), func.sum(case((is_uncounted, 1), else_=0))
+        )  # fmt: skip
         query = (
             select(model, *sums)
             .select_from(responses.join(battles, responses.c.battle_id == battles.c.id))
@@ -40,4 +51,4 @@ class TokenCounts:
         )
         with self._engine.connect() as connection:
             rows = connection.execute(query).all()
-        return {name: Tokens(prompt or 0, completion or 0) for name, prompt, completion in rows}
+        return {name: Tokens(read or 0, wrote or 0, unknown) for name, read, wrote, unknown in rows}

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sqlalchemy import and_, exists, func, select, true
+from sqlalchemy import and_, exists, func, select
 
-from arena.rules.battles import Outcome, VoterKind
-from arena.store.tables import battles, exclusions, voters, votes
+from arena.rules.battles import Outcome
+from arena.store.conditions import cast_between, joined_votes, votes_that_count
+from arena.store.tables import battles, exclusions, votes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Join, Select
+    from sqlalchemy import ColumnElement, Select
     from sqlalchemy.engine import Connection, Engine
 
     Cell = tuple[str, str, str]
@@ -295,32 +296,6 @@ def _find_settled(connection: Connection, start: int, last: int) -> int:
     first_recent = connection.scalar(select(func.min(votes.c.id)).where(newer, recent))
     older = newer if first_recent is None else and_(newer, votes.c.id < first_recent)
     return connection.scalar(select(func.max(votes.c.id)).where(older)) or start
-
-
-def joined_votes() -> Join:
-    """Votes with their battles and voters."""
-    return votes.join(battles, votes.c.battle_id == battles.c.id).join(
-        voters, votes.c.voter_id == voters.c.id
-    )
-
-
-def votes_that_count() -> ColumnElement[bool]:
-    """Cast by the crowd, not retracted, not excluded."""
-    return and_(
-        voters.c.kind == VoterKind.CROWD,
-        votes.c.retracted_at.is_(None),
-        ~exists().where(exclusions.c.vote_id == votes.c.id),
-    )
-
-
-def cast_between(since: datetime | None, until: datetime | None) -> ColumnElement[bool]:
-    """From one time up to, but not at, another."""
-    where: list[ColumnElement[bool]] = [true()]
-    if since is not None:
-        where.append(votes.c.created_at >= since)
-    if until is not None:
-        where.append(votes.c.created_at < until)
-    return and_(*where)
 
 
 def _read_count(row: Sequence[Any], details: Collection[Detail]) -> DetailedCount:

@@ -6,11 +6,16 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import exists, select, union
+from sqlalchemy import select, union
 
 from arena.rules.battles import Outcome, Side
+from arena.store.conditions import (
+    answers_that_count,
+    cast_between,
+    joined_votes,
+    votes_that_count,
+)
 from arena.store.tables import battles, exclusions, responses, votes
-from arena.store.vote_counts import cast_between, joined_votes, votes_that_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,13 +90,6 @@ class VotedAnswers:
             after: no vote up to this number.
             through: no vote above this number.
         """
-        later = responses.alias("later")
-        is_last = ~exists().where(
-            later.c.battle_id == responses.c.battle_id,
-            later.c.turn == responses.c.turn,
-            later.c.side == responses.c.side,
-            later.c.attempt > responses.c.attempt,
-        )
         query = (
             select(
                 votes.c.id, battles.c.model_a, battles.c.model_b, votes.c.outcome,
@@ -100,7 +98,7 @@ class VotedAnswers:
                 responses.c.side, responses.c.text, responses.c.completion_tokens,
             )
             .select_from(joined_votes().join(responses, responses.c.battle_id == battles.c.id))
-            .where(votes_that_count(), cast_between(since, until), is_last)
+            .where(votes_that_count(), cast_between(since, until), answers_that_count())
             .order_by(votes.c.id, responses.c.turn, responses.c.side)
         )  # fmt: skip
         if after is not None:

@@ -195,7 +195,7 @@ def _percent(share: float | None) -> str:
 
 
 def _cost(summary: Summary) -> str:
-    if summary.cost_unknown and not summary.cost:
+    if summary.cost_unknown == summary.answered:
         return "not known" if summary.answered else ""
     unknown = f" + {summary.cost_unknown:,} not known" if summary.cost_unknown else ""
     return f"${summary.cost:,.4f}{unknown}"

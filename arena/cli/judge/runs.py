@@ -89,7 +89,7 @@ def carry_out(choice: Choice, settings: Settings, store: Store, *, yes: bool, as
 
 def _find_model(settings: Settings, choice: Choice) -> ModelSpec:
     (spec,) = choose_models(settings.models, [choice.judge])
-    if choice.max_cost is not None and None in (spec.price_input, spec.price_output):
+    if choice.max_cost is not None and not spec.card.is_priced:
         raise Refusal(
             f'--max-cost needs the prices of "{spec.name}". Set price_input and price_output of '
             "this model, 0 where it costs nothing."

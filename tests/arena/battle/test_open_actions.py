@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import asyncio
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from battle_steps import LAST_TURNS, PAIRING, STATES, VOTER, make
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 from staged_models import StagedModel, conducting, watch
 
 from arena.rules.actions import Action
 from arena.rules.battles import BattleError, BattleStatus, Outcome
+from arena.store import battle_records
 from arena.store.tables import votes
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
     from arena.battle.conductor import Conductor
     from arena.store import Store
 
@@ -88,3 +93,68 @@ async def test_a_recorded_arena_opens_no_follow_up(store: Store) -> None:
         assert Action.FOLLOW_UP not in live.coming | ready.open
         for action in (Action.FOLLOW_UP, Action.START):
             assert not await is_taken(conductor, store, action, live.battle_id)
+
+
+# What a step costs the record
+
+
+@contextmanager
+def counting_statements(store: Store) -> Iterator[list[str]]:
+    """The statements that run inside, but for those that frame a transaction, and beats."""
+    ran: list[str] = []
+
+    def note(*told: object) -> None:
+        statement = str(told[2])
+        if not statement.startswith("BEGIN") and "workers" not in statement:
+            ran.append(statement)
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    try:
+        yield ran
+    finally:
+        event.remove(store.engine, "before_cursor_execute", note)
+
+
+def count_loads(statements: Sequence[str]) -> int:
+    """How often a battle's own row was read."""
+    return sum("FROM battles" in statement for statement in statements)
+
+
+async def test_every_step_loads_its_battle_once(store: Store) -> None:
+    release = asyncio.Event()  # no answer is stored meanwhile
+    models = (StagedModel(name, release, "So.") for name in (PAIRING.model_a, PAIRING.model_b))
+    async with conducting(store, *models, grace_seconds=60) as conductor:
+        follow_up = partial(conductor.send, "And then?", VOTER)
+        steps: list[tuple[str, int, Callable[[str], Awaitable[object]]]] = [
+            ("ready", 5, lambda battle_id: follow_up(battle_id=battle_id)),
+            ("ready", 4, lambda battle_id: conductor.regenerate(battle_id, VOTER)),
+            ("failed", 4, lambda battle_id: conductor.retry(battle_id, VOTER)),
+            ("ready", 6, lambda battle_id: conductor.vote(battle_id, VOTER, Outcome.TIE)),
+            ("ready", 3, lambda battle_id: conductor.view(battle_id, VOTER)),
+        ]
+        for state, most, step in steps:
+            release.clear()
+            battle_id = make(store, state)
+            with counting_statements(store) as ran:
+                await step(battle_id)
+                statements = tuple(ran)
+            assert count_loads(statements) == 1, statements
+            assert len(statements) <= most, statements
+            release.set()
+            await watch(conductor, battle_id)
+
+
+async def test_a_vote_asks_once_whether_it_counts(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    known = battle_records.exclusion_of
+    monkeypatch.setattr(
+        battle_records, "exclusion_of", lambda battle: asked.append(battle) or known(battle)
+    )
+    models = StagedModel(PAIRING.model_a), StagedModel(PAIRING.model_b)
+    async with conducting(store, *models) as conductor:
+        battle_id = make(store, "ready")
+        for _ in range(2):
+            await conductor.vote(battle_id, VOTER, Outcome.TIE)
+    assert [battle.id for battle in asked] == [battle_id]

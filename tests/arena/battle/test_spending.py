@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from battle_steps import answer
 from board_votes import cast, register
 from sqlalchemy import update
 
-from arena.battle.spending import Spending, cost_of
+from arena.battle.spending import Spending
 from arena.rules.battles import Outcome, ResponseStatus, Side
 from arena.store import Store, Tokens, open_store
 from arena.store.tables import responses
@@ -51,9 +52,24 @@ def spending(store: Store, **caps: float) -> Spending:
     return Spending(store.tokens, cards=CARDS, caps=caps)
 
 
-def test_a_cost_is_tokens_at_the_prices_of_the_card() -> None:
-    assert cost_of(Tokens(500_000, 20_000), CARDS["Amber"]) == pytest.approx(0.70)
-    assert cost_of(Tokens(500_000, 20_000), ModelCard(name="Free")) == 0
+def test_a_cap_on_a_model_without_prices_is_refused_and_not_free(store: Store) -> None:
+    cards = {"Amber": replace(CARDS["Amber"], price_output=None)}
+    with pytest.raises(ValueError, match="prices: Amber"):
+        Spending(store.tokens, cards=cards, caps={"Amber": 1.0})
+
+
+async def test_answers_without_token_counts_are_not_free_in_silence(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    day = spending(store, Amber=1.0)
+    battle_id = cast(store, "Birch", "Amber", Outcome.TIE)
+    store.battles.add_response(battle_id, answer(Side.B, attempt=1, text="Because."))
+    with caplog.at_level(logging.WARNING):
+        await day.count()
+        await day.count()
+    assert day.spent_out == frozenset()
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith("answers of Amber came without token counts: what they cost is not")
 
 
 async def test_a_model_at_its_cap_rests_and_the_others_do_not(
@@ -94,8 +110,8 @@ async def test_failed_and_repeated_answers_cost_as_well(store: Store) -> None:
     with store.engine.begin() as connection:
         connection.execute(update(responses).values(completion_tokens=7))
     assert store.tokens.since(datetime(2020, 1, 1, tzinfo=UTC)) == {
-        "Amber": Tokens(0, 21),
-        "Birch": Tokens(0, 7),
+        "Amber": Tokens(0, 21, uncounted=1),  # those without text cannot have cost much
+        "Birch": Tokens(0, 7, uncounted=1),
     }
 
 

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from itsdangerous import URLSafeSerializer
 
 from arena.experts.panel import EndView, ExpertPanel, TaskView
-from arena.rules.battles import Outcome
+from arena.rules.battles import Outcome, turn_round
 from arena.rules.experts import (
     MAX_COMMENT,
     MAX_SECONDS,
@@ -44,7 +44,6 @@ from arena.rules.experts import (
     UnknownTask,
     bound_seconds,
     check_answer,
-    turn_round,
 )
 from arena.rules.sampling import (
     SHARED_LUCK,

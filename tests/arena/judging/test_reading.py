@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.judging.reading import VERDICTS, read_verdict
-from arena.rules.battles import Outcome
-from arena.rules.judgements import Reading, Verdict, turn_round
+from arena.rules.battles import Outcome, turn_round
+from arena.rules.judgements import Reading, Verdict
 from ranking import Consistency, combine_verdicts
 
 A, B, TIE, BOTH_BAD = Outcome
@@ -76,7 +76,7 @@ def test_anything_else_is_no_verdict(text: str) -> None:
 def test_whatever_the_reason_says_the_verdict_counts(said: str, reason: str, turned: bool) -> None:
     text = json.dumps({"reason": reason, "verdict": said}, ensure_ascii=False)
     found = read_verdict(text, swapped=turned)
-    expected = turn_round(VERDICTS[said]) if turned else VERDICTS[said]
+    expected = turn_round(VERDICTS[said], swapped=turned)
     assert found == Verdict(expected, Reading.STRUCTURED)
 
 

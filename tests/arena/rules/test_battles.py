@@ -177,27 +177,3 @@ def test_every_name_is_found_however_it_is_spelt(model: str, rest: str) -> None:
     assert names_itself(said(f"{rest} {model} {rest}", model=model, prompts=(".",))) != (
         model == "."
     )
-
-
-# Speed
-
-
-@pytest.mark.parametrize(
-    ("tokens", "first", "duration", "speed"),
-    [
-        (11, 1.0, 3.0, 5.0),
-        (1, 1.0, 3.0, None),
-        (0, 1.0, 3.0, None),
-        (None, 1.0, 3.0, None),
-        (11, 3.0, 3.0, None),
-        (11, None, 3.0, None),
-        (11, 1.0, None, None),
-    ],
-)
-def test_speed_is_told_where_it_can_be(
-    tokens: int | None, first: float | None, duration: float | None, speed: float | None
-) -> None:
-    response = replace(
-        answer(Side.A), completion_tokens=tokens, time_to_first_token=first, duration=duration
-    )
-    assert response.tokens_per_second == speed
