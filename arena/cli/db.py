@@ -34,6 +34,20 @@ ReplaceOption = Annotated[
 ]
 
 
+@app.callback(invoke_without_command=True)
+def db(
+    context: typer.Context, *, config: ConfigOption = None, data_dir: DataDirOption = None
+) -> None:
+    """Look after the record: check it, copy it while it is in use, bring a copy back."""
+    if context.invoked_subcommand is not None:
+        return
+    from arena.cli.refusals import refusing
+    from arena.store.backups import count_rows
+
+    with refusing(), opened_arena(config, data_dir) as (settings, store):
+        typer.echo(f"{_name(settings)}: {_tell_rows(count_rows(store.engine))}.")
+
+
 @app.command(epilog="Example: arena db upgrade --config arena.toml")
 def upgrade(*, config: ConfigOption = None, data_dir: DataDirOption = None) -> None:
     """Bring the tables up to date, as every start of the arena does."""

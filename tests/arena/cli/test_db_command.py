@@ -199,6 +199,7 @@ def test_a_sound_record_is_called_sound(place: Place) -> None:
     assert done.exit_code == 0, done.stderr
     assert "is sound: 6 votes, 6 battles" in done.stdout
     assert "up to date" in place.call("upgrade").stdout
+    assert ": 6 votes, 6 battles" in place.call().stdout
 
 
 def test_a_damaged_file_is_called_damaged_with_the_way_back(tmp_path: Path) -> None:
