@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ def plot_intervals(board: Leaderboard) -> go.Figure:
     figure = go.Figure(
         go.Scatter(
             x=[e.score for e in entries],
-            y=[e.model for e in entries],
+            y=[_escape(e.model) for e in entries],
             mode="markers",
             marker={"symbol": ["circle-open" if e.provisional else "circle" for e in entries]},
             error_x={
@@ -94,7 +95,7 @@ def plot_rank_ranges(board: Leaderboard) -> go.Figure:
     figure = go.Figure(
         go.Scatter(
             x=[e.rank for e in entries],
-            y=[e.model for e in entries],
+            y=[_escape(e.model) for e in entries],
             mode="markers",
             error_x={
                 "type": "data",
@@ -155,7 +156,7 @@ def plot_drift(drift: Drift) -> go.Figure:
     windows = [f"{i + 1}" for i in range(len(drift.strengths))]
     traces = [
         go.Scatter(
-            name=name,
+            name=_escape(name),
             x=windows,
             y=_blank_missing(drift.strengths[:, column].tolist()),
             error_y={"array": _blank_missing(drift.standard_errors[:, column].tolist())},
@@ -217,9 +218,30 @@ def save_picture(figure: go.Figure, path: str | Path) -> None:
     if target.suffix == ".html":
         figure.write_html(target, include_plotlyjs=True)
         return
+    if target.suffix not in (".png", ".svg", ".pdf"):
+        raise RankingError(
+            f"a picture is .html, .png, .svg or .pdf, and not {target.suffix or target.name!r}"
+        )
     if find_spec("kaleido") is None:
         raise RankingError(f"{target.suffix} files need kaleido: pip install kaleido")
-    figure.write_image(target)
+    try:
+        figure.write_image(target)
+    except RuntimeError as error:  # plotly's own, where kaleido finds no browser
+        raise RankingError(
+            f"{target.suffix} files need Chrome or Chromium, and there is none: install it, or "
+            "write .html"
+        ) from error
+
+
+def draw_page_figures(board: Leaderboard) -> list[go.Figure]:
+    """What a page of its own shows of a board: scores, rank ranges, win rates and battles."""
+    drawn = (plot_intervals, plot_rank_ranges, plot_win_rates, plot_battle_counts)
+    return [draw(board) for draw in drawn]
+
+
+def _escape(name: str) -> str:
+    """A name as it is: plotly reads tags and entities in texts."""
+    return escape(name, quote=False)
 
 
 def _take_board(board: Leaderboard) -> Leaderboard:
@@ -241,7 +263,7 @@ def _heat_map(
 ) -> go.Figure:
     import plotly.graph_objects as go
 
-    names = list(board.models)
+    names = [_escape(name) for name in board.models]
     legible = len(names) <= 25
     figure = go.Figure(
         go.Heatmap(

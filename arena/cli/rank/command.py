@@ -155,8 +155,12 @@ SkipOption = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Leave out bad rows and say how many and why.")
 ]
 FormatOption = Annotated[
-    Literal["table", "json", "csv", "md", "html"] | None,
-    typer.Option("--format", help="How to write it; by --output's suffix, or a table."),
+    Literal["table", "json", "csv", "md", "html", "png", "svg", "pdf"] | None,
+    typer.Option(
+        "--format",
+        help="How to write it; by --output's suffix, or a table. png, svg and pdf are a picture of "
+        "the scores with their intervals.",
+    ),
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write it to this file, whole or not at all.")
@@ -199,7 +203,8 @@ def rank(
         read_prior,
         read_time,
     )
-    from arena.cli.rank.output import SUFFIXES, find_doubts, render
+    from arena.cli.rank.output import PICTURES, SUFFIXES, find_doubts, render
+    from arena.cli.rank.pictures import check_picture, write_picture
     from arena.cli.rank.source import Place, read_place
     from arena.cli.rank.votes import Request
     from arena.cli.refusals import refusing
@@ -234,6 +239,8 @@ def rank(
         )
         chosen = choose_format(form, output, SUFFIXES, usual="table")
         check_folder(output)
+        if chosen in PICTURES:
+            output = check_picture(chosen, output, by=request.by)
         with show_progress() as bar:
             bar.say("Reading the votes")
             place = Place(file=file, config=config, database=database, data_dir=data_dir)
@@ -241,6 +248,9 @@ def rank(
             bar.say(f"Ranking {source.models} models")
             ranking = _compute(source, request, min_votes=min_votes, progress=bar.fill)
         _tell_what_is_missing(ranking)
+        if chosen in PICTURES and output is not None:
+            write_picture(ranking.board, output)
+            return
         if chosen == "csv":  # the other formats have room for it
             for doubt in find_doubts(ranking.board, source):
                 typer.echo(f"arena: {doubt}", err=True)

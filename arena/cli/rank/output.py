@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from arena.cli.rank.votes import Source
     from ranking import BoardPart, Leaderboard
 
-__all__ = ["SUFFIXES", "Format", "Ranking", "find_doubts", "render"]
+__all__ = ["PICTURES", "SUFFIXES", "Format", "Ranking", "find_doubts", "render"]
 
-Format = Literal["table", "json", "csv", "md", "html"]
+Format = Literal["table", "json", "csv", "md", "html", "png", "svg", "pdf"]
 
 SUFFIXES: dict[str, Format] = {
     ".txt": "table", ".json": "json", ".csv": "csv", ".md": "md", ".html": "html", ".htm": "html",
+    ".png": "png", ".svg": "svg", ".pdf": "pdf",
 }  # fmt: skip
+PICTURES = ("png", "svg", "pdf")
 _LEFT_ALIGNED = ("Model", "Notes")
 _TIE_MODELS = {
     "half": "Bradley–Terry, ties as halves",
@@ -239,10 +241,21 @@ def _render_html(ranking: Ranking) -> str:
         body += (
             f"<h1>{escape(title)}</h1>\n<table><caption>{escape(_caption(board))}</caption>\n"
             f"<thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table>\n"
-            f"<ul>{remarks}</ul>\n"
+            f"<ul>{remarks}</ul>\n{_draw_figures(board, is_first=board is ranking.board)}"
         )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>Leaderboard</title><style>{_STYLE}</style></head>\n<body>{body}</body></html>\n"
+    )
+
+
+def _draw_figures(board: Leaderboard, *, is_first: bool) -> str:
+    """The plots of a board; the first has plotly's script with it, so that the file is enough."""
+    from ranking.plots import draw_page_figures
+
+    figures = draw_page_figures(board)
+    return "".join(
+        figure.to_html(full_html=False, include_plotlyjs=is_first and i == 0)
+        for i, figure in enumerate(figures)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import html
 import io
 import json
 import os
@@ -436,6 +437,80 @@ def test_a_terminal_sees_progress_and_a_pipe_only_the_board(file: Path) -> None:
     assert shares[-1] == 100
 
 
+def test_a_page_of_its_own_has_the_plots_and_needs_no_other_file(
+    file: Path, tmp_path: Path, chromium: str
+) -> None:
+    from playwright.sync_api import sync_playwright
+
+    target = tmp_path / "board.html"
+    rank(str(file), *QUICK, "--by", "language", "--output", str(target))
+    with sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        problems: list[str] = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: problems.append(request.url))
+        page.goto(target.as_uri())
+        page.wait_for_selector(".js-plotly-plot .main-svg")
+        assert page.locator(".js-plotly-plot").count() == 8  # four plots of two boards
+        ticks = page.locator(".js-plotly-plot").first.locator(".yaxislayer-above text")
+        shown = {text.replace("\xa0", " ") for text in ticks.all_text_contents()}
+        browser.close()
+    assert shown == set(NAMES)
+    assert problems == [target.as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF-")]
+)
+def test_a_picture_is_drawn_by_its_suffix(
+    file: Path, tmp_path: Path, chromium: str, form: str, start: bytes
+) -> None:
+    pytest.importorskip("kaleido")
+    assert chromium
+    target = tmp_path / f"board.{form}"
+    done = rank(str(file), *QUICK, "--output", str(target))
+    assert done.stdout == f"Wrote {target}.\n"
+    drawn = target.read_bytes()
+    assert drawn.startswith(start)
+    assert len(drawn) > 2_000
+    if form == "svg":
+        texts = {
+            html.unescape(re.sub(r"<[^>]+>", "", text)).replace("\xa0", " ")
+            for text in re.findall(r"<text[^>]*>(.*?)</text>", drawn.decode())
+        }
+        assert set(NAMES) <= texts
+    assert {path.name for path in tmp_path.iterdir()} == {"votes.csv", target.name}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--format", "png"], "a terminal shows no png. Name a file, such as --output board.png."),
+        (["--format", "png", "--output", "board.svg"], "--output board.svg is not called .png."),
+        (
+            ["--by", "language", "--output", "board.pdf"],
+            "a picture holds one board. Leave out --by",
+        ),
+    ],
+)
+def test_a_picture_that_cannot_be_is_refused_before_the_work(
+    file: Path, arguments: list[str], words: str
+) -> None:
+    assert words in refusal(str(file), *arguments)
+
+
+def test_without_kaleido_the_remedy_is_named(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ranking.plots.find_spec", lambda _: None)
+    target = tmp_path / "board.png"
+    assert refusal(str(file), *QUICK, "--output", str(target)).endswith(
+        f"arena: {target} cannot be drawn: .png files need kaleido: pip install kaleido.\n"
+    )
+    assert not target.exists()
+
+
 # What is refused
 
 
@@ -462,7 +537,7 @@ def test_a_bad_row_is_named_with_its_value_and_the_remedy(tmp_path: Path) -> Non
     ("name", "text", "words"),
     [
         ("votes.csv", "", "cannot be read: No columns to parse from file"),
-        ("votes.csv", "model_a,model_b,winner\n", "got []"),
+        ("votes.csv", "model_a,model_b,winner\n", "there are no votes"),
         ("votes.csv", "one,two\n1,2\n", "no column for model_a"),
         ("votes.jsonl", "{not json", "cannot be read: "),
         ("votes.xlsx", "x", "unknown kind of file '.xlsx'"),
