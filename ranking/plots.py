@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
+    from ranking.boards.entries import Entry
 
 _ROW_HEIGHT = 26
 _CELL = 30
@@ -35,7 +36,7 @@ def plot_intervals(board: Leaderboard) -> go.Figure:
     figure = go.Figure(
         go.Scatter(
             x=[e.score for e in entries],
-            y=[_escape(e.model) for e in entries],
+            y=_name_by_island(entries),
             mode="markers",
             marker={"symbol": ["circle-open" if e.provisional else "circle" for e in entries]},
             error_x={
@@ -44,11 +45,14 @@ def plot_intervals(board: Leaderboard) -> go.Figure:
                 "array": [max(e.upper - e.score, 0.0) for e in entries],
                 "arrayminus": [max(e.score - e.lower, 0.0) for e in entries],
             },
-            customdata=[[e.lower, e.upper, e.rank_lower, e.rank_upper, e.votes] for e in entries],
+            customdata=[
+                [e.lower, e.upper, e.rank_lower, e.rank_upper, e.votes, board.describe_rank(e)]
+                for e in entries
+            ],
             hovertemplate=(
                 "%{y}<br>score %{x:.0f}, " + level + " interval %{customdata[0]:.0f} to "
-                "%{customdata[1]:.0f}<br>rank %{customdata[2]} to %{customdata[3]}, "
-                "%{customdata[4]} votes<extra></extra>"
+                "%{customdata[1]:.0f}<br>rank %{customdata[5]}, between %{customdata[2]} and "
+                "%{customdata[3]}, %{customdata[4]} votes<extra></extra>"
             ),
         )
     )
@@ -95,7 +99,7 @@ def plot_rank_ranges(board: Leaderboard) -> go.Figure:
     figure = go.Figure(
         go.Scatter(
             x=[e.rank for e in entries],
-            y=[_escape(e.model) for e in entries],
+            y=_name_by_island(entries),
             mode="markers",
             error_x={
                 "type": "data",
@@ -103,9 +107,9 @@ def plot_rank_ranges(board: Leaderboard) -> go.Figure:
                 "array": [e.rank_upper - e.rank for e in entries],
                 "arrayminus": [e.rank - e.rank_lower for e in entries],
             },
-            customdata=[[e.rank_lower, e.rank_upper] for e in entries],
-            hovertemplate="%{y}<br>rank %{x}, between %{customdata[0]} and %{customdata[1]}"
-            "<extra></extra>",
+            customdata=[[e.rank_lower, e.rank_upper, board.describe_rank(e)] for e in entries],
+            hovertemplate="%{y}<br>rank %{customdata[2]}, between %{customdata[0]} and "
+            "%{customdata[1]}<extra></extra>",
         )
     )
     figure.update_layout(
@@ -246,6 +250,14 @@ def _escape(name: str) -> str:
 
 def _take_board(board: Leaderboard) -> Leaderboard:
     return check_kind(board, Leaderboard, "board", "compute_leaderboard(votes)")
+
+
+def _name_by_island(entries: Sequence[Entry]) -> list[str] | list[list[str]]:
+    """Names along an axis, under those of their groups where there are several."""
+    names = [_escape(entry.model) for entry in entries]
+    if all(entry.island == 0 for entry in entries):
+        return names
+    return [[f"group {entry.island_label}" for entry in entries], names]
 
 
 def _blank_missing(values: list[float]) -> list[float | None]:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranking.boards.entries import Entry, build_entries, build_pair_tables, diagnose, order_models
+from ranking.boards.entries import (
+    Entry,
+    build_entries,
+    build_pair_tables,
+    describe_rank,
+    diagnose,
+    find_centres,
+    order_models,
+    read_entries,
+)
 from ranking.boards.html import draw_html
 from ranking.boards.options import Options, take_options
 from ranking.errors import RankingError, UnknownModel
@@ -21,7 +30,6 @@ from ranking.intervals.intervals import (
     paired_intervals,
     sandwich_intervals,
 )
-from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
 from ranking.votes.comparisons import BOTH_BAD, Comparisons
 from ranking.votes.inputs import take_votes
 from ranking.votes.rows import Rows
@@ -64,8 +72,8 @@ class Leaderboard:
             both-bad left out; None where the two never met.
         coefficients: Of covariates and tie parameter, log-odds; empty for plain strengths.
         method: Everything needed to compute it again from the same votes.
-        diagnostics: Islands, provisional models, votes a pair, side and tie rates, voters and
-            whether they were ignored.
+        diagnostics: Islands and which won all games against which, provisional models, votes a
+            pair, side and tie rates, voters and whether they were ignored.
     """
 
     entries: tuple[Entry, ...]
@@ -124,6 +132,15 @@ class Leaderboard:
         """The recipe that it was made by."""
         return Options.from_dict({f.name: self.method[f.name] for f in fields(Options)})
 
+    @property
+    def has_islands(self) -> bool:
+        """Whether some of its models are not compared with others."""
+        return any(entry.island for entry in self.entries)
+
+    def describe_rank(self, entry: Entry) -> str:
+        """The rank, and where there are several islands among whom: "2 of 5 (group B)"."""
+        return describe_rank(entry, self.entries)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; `from_dict` gives the same leaderboard back."""
         return {
@@ -138,12 +155,8 @@ class Leaderboard:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Leaderboard:
         """Read what `to_dict` wrote; unknown keys of an entry are ignored."""
-        known = {f.name for f in fields(Entry)}
         return cls(
-            entries=tuple(
-                Entry(**{key: value for key, value in line.items() if key in known})
-                for line in data["models"]
-            ),
+            entries=read_entries(data["models"]),
             battles=tuple(tuple(row) for row in data["battles"]),
             win_rates=tuple(tuple(row) for row in data["win_rates"]),
             coefficients=tuple(Coefficient(**line) for line in data.get("coefficients", ())),
@@ -277,7 +290,7 @@ def _assemble(
     coefficients: tuple[Coefficient, ...] = (),
 ) -> Leaderboard:
     order = order_models(fit)
-    lines = build_entries(counts, fit, spread, centre=_find_centre(fit, options.anchor))
+    lines = build_entries(counts, fit, spread, centre=find_centres(fit, options.anchor))
     diagnostics = {**diagnose(counts, fit, spread), **noted}
     if options.both_bad == "drop":
         # Nobody knows the rate of what is taken for not cast.
@@ -296,12 +309,3 @@ def _assemble(
         },
         diagnostics=diagnostics,
     )
-
-
-def _find_centre(fit: BradleyTerryFit | PairedFit, anchor: tuple[str, float] | None) -> float:
-    if anchor is None:
-        return SCORE_CENTRE
-    name, score = anchor
-    if name not in fit.models:
-        raise RankingError(f"the anchor {name!r} is not among the {len(fit.models)} models")
-    return score - POINTS_PER_LOG_ODDS * float(fit.strengths[fit.models.index(name)])

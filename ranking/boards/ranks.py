@@ -40,19 +40,18 @@ def compute_rank_ranges(
 ) -> tuple[Integers, Integers]:
     """Best and worst rank each model can have if every strength lies in its interval.
 
-    Best: 1 + #{lower(m′) > upper(m)}; worst: M − #{upper(m′) < lower(m)}. With
-    simultaneous intervals the statement holds for all models at once. A model of
-    another island is never told apart, whatever the numbers.
+    Best: 1 + #{lower(m′) > upper(m)}; worst: M − #{upper(m′) < lower(m)}, both among the M
+    models of the island. With simultaneous intervals the statement holds for all models at
+    once.
 
     Returns:
         The best and the worst ranks, each of shape (models,).
     """
     lower = take_numbers(lower, "lower ends", "(models,)")
     upper = take_numbers(upper, "upper ends", "(models,)")
-    size = len(lower)
-    same = _same_island(size, islands)
+    same = _same_island(len(lower), islands)
     best = 1 + ((lower[None, :] > upper[:, None]) & same).sum(axis=1)
-    worst = size - ((upper[None, :] < lower[:, None]) & same).sum(axis=1)
+    worst = same.sum(axis=1) - ((upper[None, :] < lower[:, None]) & same).sum(axis=1)
     return best, worst
 
 

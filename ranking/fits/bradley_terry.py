@@ -7,6 +7,7 @@ for each side. With counts per pair a Newton step is one Cholesky factorisation.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,11 @@ class PairCounts:
         wins = counts[MODEL_A] + counts[MODEL_B].T + half
         return cls(games=wins + wins.T, wins=wins)
 
+    def within(self, label: NDArray[np.integer[Any]]) -> PairCounts:
+        """The games of models with the same label."""
+        same = label[:, None] == label
+        return self if same.all() else PairCounts(games=self.games * same, wins=self.wins * same)
+
     @property
     def total(self) -> float:
         """Number of games."""
@@ -78,8 +84,8 @@ class BradleyTerryFit:
 
     Attributes:
         models: Names, as in the comparisons.
-        strengths: ξ, natural log-odds, sum 0, shape (models,).
-        pairs: The games and wins fitted.
+        strengths: ξ, natural log-odds, sum 0 in each island, shape (models,).
+        pairs: The games and wins within islands.
         components: Which models the votes tie together.
         prior: Standard deviation of the prior, or None.
         log_likelihood: Of the games, without the prior.
@@ -98,6 +104,16 @@ class BradleyTerryFit:
     def precision(self) -> float:
         """The prior's 1/sd²."""
         return check_prior(self.prior)
+
+    @property
+    def held_pairs(self) -> PairCounts:
+        """The games and wins that strengths were fitted to, without those of outsiders."""
+        return self.pairs.within(self.components.held)
+
+    @property
+    def placed(self) -> Floats:
+        """Strengths less the mean of their island's models that the votes hold."""
+        return self.components.centre(self.strengths)
 
     def predict(self) -> Floats:
         """P(row beats column), shape (models, models), ½ on the diagonal."""
@@ -122,6 +138,11 @@ def fit_bradley_terry(
 ) -> BradleyTerryFit:
     """Fit by Newton's method to a gradient of 1e-9 a vote and a step of 1e-10.
 
+    Islands (`Components`) are fitted each by its own games; games between two of them, in which
+    one won all, say nothing of by how much it is stronger and are left out. A model that won
+    or lost all its games is placed where these and the prior put it, beside the others as they
+    are without it.
+
     Args:
         votes: A table, single votes, counts, or a file as read; only their counts matter.
         prior: Standard deviation of a Gaussian prior on each strength (log-odds), or
@@ -137,11 +158,17 @@ def fit_bradley_terry(
     """
     check_prior(prior)
     comparisons = take_counts(votes)
-    pairs = PairCounts.from_comparisons(comparisons, both_bad=both_bad)
-    components = find_components(pairs.wins)
+    met = PairCounts.from_comparisons(comparisons, both_bad=both_bad)
+    components = find_components(met.wins)
+    pairs = met.within(components.island)
     if prior is None and components.strong.max() > 0:
         raise NoMaximum(_explain_no_maximum(comparisons.models, components))
-    strengths, steps = maximise(pairs, precision=check_prior(prior), start=start)
+    precision = check_prior(prior)
+    held = pairs.within(components.held)
+    strengths, steps = maximise(held, precision=precision, start=start)
+    if components.outsiders.size:
+        strengths = _place_outsiders(components.centre(strengths), pairs, components, precision)
+        strengths = components.centre_all(strengths)
     return BradleyTerryFit(
         models=comparisons.models,
         strengths=strengths,
@@ -203,6 +230,30 @@ def is_converged(length: float, before: float, gradient: Floats, votes: float) -
     return bool(level and (length <= _STEP or (length <= 1e4 * _STEP and length > before / 4)))
 
 
+def _place_outsiders(
+    strengths: Floats, pairs: PairCounts, components: Components, precision: float
+) -> Floats:
+    """Strengths with those of the outsiders where their games and the prior put them.
+
+    Newton's method on them alone, the others' strengths staying as they are.
+    """
+    where = components.outsiders
+    block = np.ix_(where, where)
+    xi = strengths.copy()
+    xi[where] = 0.0
+    for _ in range(_MOST_STEPS):
+        p = win_probabilities(xi)
+        surplus = pairs.wins * p.T
+        gradient = surplus.sum(axis=1) - surplus.sum(axis=0) - precision * xi
+        curve = hessian(pairs.games, p, precision)[block]
+        step = np.linalg.solve(curve, gradient[where])
+        length = float(np.abs(step).max())
+        xi[where] += step / max(length, 1.0)
+        if length <= _STEP:
+            return xi
+    raise NotConverged(f"no convergence after {_MOST_STEPS} Newton steps")
+
+
 def win_probabilities(strengths: Floats) -> Floats:
     """P(row beats column) for strengths of shape (..., models)."""
     with np.errstate(over="ignore"):
@@ -250,5 +301,5 @@ def _explain_no_maximum(models: tuple[str, ...], components: Components) -> str:
         what = f"the votes fall into {components.weak.max() + 1} islands that never met"
     else:
         what = "some models won or lost every game against the rest"
-    outside = [models[i] for i in np.flatnonzero(components.provisional)][:5]
+    outside = [models[i] for i in np.flatnonzero(components.strong)][:5]
     return f"no finite maximum: {what} (among them {outside}); use a prior"

@@ -12,7 +12,7 @@ import numpy as np
 
 from ranking.errors import NoMaximum
 from ranking.fits.bradley_terry import Floats, PairCounts, check_prior, maximise, win_probabilities
-from ranking.fits.components import find_components
+from ranking.fits.components import Components, find_components
 
 # Elements of a batch of games matrices that stay in a core's cache.
 _BATCH_ELEMENTS = 40_000
@@ -69,22 +69,26 @@ class ChordSolver:
         ]
         return np.concatenate(parts)
 
-    def find_errors(self, strengths: Floats, wins: Floats) -> Floats:
-        """Standard errors of fitted strengths by their own curvature, shape (draws, models)."""
-        size = len(self.strengths)
-        batch = max(1, _BATCH_ELEMENTS // size**2)
+    def find_errors(self, strengths: Floats, wins: Floats, components: Components) -> Floats:
+        """Standard errors of fitted strengths by their own curvature, shape (draws, models).
+
+        Args:
+            strengths: As fitted.
+            wins: Of the row over the column.
+            components: Whose islands the strengths are centred in.
+        """
+        batch = max(1, _BATCH_ELEMENTS // len(self.strengths) ** 2)
         errors = np.empty_like(strengths)
         for i in range(0, len(wins), batch):
             part = slice(i, i + batch)
             games = wins[part] + wins[part].transpose(0, 2, 1)
-            matrix, along_ones = self._curve(games, win_probabilities(strengths[part]))
-            variance = np.linalg.inv(matrix).diagonal(axis1=1, axis2=2)
-            # Of the centred strengths: without what lies along (1, …, 1).
-            errors[part] = np.sqrt(np.maximum(variance - (1 / (size * along_ones))[:, None], 0))
+            matrix = self._curve(games, win_probabilities(strengths[part]))
+            inverse = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+            errors[part] = np.sqrt(components.centred_variances(inverse))
         return errors
 
-    def _curve(self, games: Floats, p: Floats) -> tuple[Floats, Floats]:
-        """Negative Hessians lifted to full rank, and their eigenvalues along (1, …, 1)."""
+    def _curve(self, games: Floats, p: Floats) -> Floats:
+        """Negative Hessians, lifted to full rank along (1, …, 1)."""
         size = len(self.strengths)
         precision = check_prior(self.prior)
         curve = games * p * p.transpose(0, 2, 1)
@@ -92,9 +96,8 @@ class ChordSolver:
         diagonal = np.arange(size)
         matrix[:, diagonal, diagonal] = curve.sum(axis=2) + precision
         if precision:
-            return matrix, np.full(len(games), precision)
-        lift = curve.sum(axis=(1, 2)) / size**2
-        return matrix + lift[:, None, None], lift * size
+            return np.asarray(matrix)
+        return np.asarray(matrix + (curve.sum(axis=(1, 2)) / size**2)[:, None, None])
 
     def _solve(self, wins: Floats, pull: Floats) -> Floats:
         games = wins + wins.transpose(0, 2, 1)
@@ -134,7 +137,7 @@ class ChordSolver:
             p = win_probabilities(xi)
             surplus = wins * p.transpose(0, 2, 1)
             gradient = surplus.sum(axis=2) - surplus.sum(axis=1) - precision * xi + pull
-            matrix, _ = self._curve(games, p)
+            matrix = self._curve(games, p)
             step = np.linalg.solve(matrix, gradient[..., None])[..., 0]
             length = np.abs(step).max(axis=1)
             xi += step / np.maximum(length, 1.0)[:, None]

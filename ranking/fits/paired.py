@@ -35,12 +35,12 @@ class PairedFit:
 
     Attributes:
         models: Names.
-        strengths: ξ at z = 0, natural log-odds, sum 0, shape (models,).
+        strengths: ξ at z = 0, natural log-odds, sum 0 in each island, shape (models,).
         coefficients: γ, shape (k,).
         names: Of the covariates.
         tie_model: "half", "davidson" or "rao-kupper".
         tie_parameter: ν (Davidson) or θ (Rao–Kupper), None for "half".
-        rows: What was fitted.
+        rows: The battles within islands.
         components: Which models the votes tie together.
         prior: Standard deviation of the prior, or None.
         log_likelihood: Weighted, natural logarithm, without the prior.
@@ -68,6 +68,16 @@ class PairedFit:
     def fits_ties(self) -> bool:
         """Whether a tie parameter was estimated (there were ties to estimate it from)."""
         return self.tie_model != "half" and bool((self.rows.outcome == TIE).any())
+
+    @property
+    def held_rows(self) -> Rows:
+        """The battles that strengths were fitted to, without those of outsiders."""
+        return self.rows.within(self.components.held)
+
+    @property
+    def placed(self) -> Floats:
+        """Strengths less the mean of their island's models that the votes hold."""
+        return self.components.centre(self.strengths)
 
     @property
     def parameters(self) -> Floats:
@@ -101,7 +111,7 @@ def fit_paired(
     prior: float | None = DEFAULT_PRIOR,
     start: Floats | None = None,
 ) -> PairedFit:
-    """Fit by Newton's method with step halving.
+    """Fit by Newton's method with step halving, islands each by its own battles.
 
     Args:
         votes: Rows of battles; or a table, single votes, counts, or a file as read, all as
@@ -119,13 +129,23 @@ def fit_paired(
     rows = take_rows(votes)
     _check(rows, tie_model)
     components = find_components(rows.wins())
+    rows = rows.within(components.island)
     if prior is None and components.strong.max() > 0:
         raise NoMaximum("no finite maximum: the votes do not tie all models together; use a prior")
-    problem = Problem(rows, tie_model, check_prior(prior))
+    precision = check_prior(prior)
+    problem = Problem(rows.within(components.held), tie_model, precision)
     theta, value, steps = problem.maximise(start)
     size, k = len(rows.models), len(rows.names)
     fit_ties = problem.has_tau
-    penalty = 0.5 * problem.precision * float(theta[:size] @ theta[:size])
+    if (outsiders := components.outsiders).size:
+        # Placed beside the others as they are without them.
+        theta[:size] = components.centre(theta[:size])
+        theta[outsiders] = 0.0
+        problem = Problem(rows, tie_model, precision)
+        theta, value, more = problem.maximise(theta, free=outsiders)
+        steps += more
+    penalty = 0.5 * precision * float(theta[:size] @ theta[:size])
+    theta[:size] = components.centre_all(theta[:size])
     return PairedFit(
         models=rows.models,
         strengths=theta[:size],
@@ -176,8 +196,15 @@ class Problem:
         matrix[np.arange(size), np.arange(size)] += self.precision
         return gradient, matrix
 
-    def maximise(self, start: Floats | None) -> tuple[Floats, float, int]:
-        """Parameters, penalised log likelihood, Newton steps."""
+    def maximise(
+        self, start: Floats | None, *, free: NDArray[np.intp] | None = None
+    ) -> tuple[Floats, float, int]:
+        """Parameters, penalised log likelihood, Newton steps.
+
+        Args:
+            start: Where to start.
+            free: The parameters to move; all by default.
+        """
         theta = self._start() if start is None else start.copy()
         terms = self.evaluate(theta)
         value = self.objective(theta, terms)
@@ -185,7 +212,9 @@ class Problem:
         length = np.inf
         for number in range(1, _MOST_STEPS + 1):
             gradient, matrix = self.differentiate(theta, terms)
-            step = solve_lifted(matrix, gradient, self.size, precision=self.precision)
+            step = self._find_step(matrix, gradient, free)
+            if free is not None:
+                gradient = gradient[free]
             length, before = float(np.abs(step).max()), length
             if is_converged(length, before, gradient, votes):
                 return theta + step, value, number
@@ -200,6 +229,13 @@ class Problem:
                 step = step / 2
             theta, value = trial, reached
         raise NotConverged(f"no convergence after {_MOST_STEPS} Newton steps")
+
+    def _find_step(self, matrix: Floats, gradient: Floats, free: NDArray[np.intp] | None) -> Floats:
+        if free is None:
+            return solve_lifted(matrix, gradient, self.size, precision=self.precision)
+        step = np.zeros_like(gradient)
+        step[free] = np.linalg.solve(matrix[np.ix_(free, free)], gradient[free])
+        return step
 
     def _start(self) -> Floats:
         theta = np.zeros(self.size + len(self.rows.names) + self.has_tau)

@@ -22,18 +22,25 @@ def estimate_prior(fit: BradleyTerryFit) -> float:
     Pairs that were drawn where the votes so far leave most open bring few votes to a model
     that luck has put too far out. A prior that says how far out models are at all pulls it
     back, and intervals hold again (docs/pairing.md has the shares). By moments: the variance
-    of the estimates less the mean of their squared standard errors.
+    of the estimates within islands less the mean of their squared standard errors.
 
     Args:
         fit: With the weak prior.
+
+    Outsiders (`Components`) say nothing of it: they are where the prior puts them.
 
     Returns:
         Log-odds, at most the weak prior's own. The prior is never told to know more of a
         model than the votes on an average model do: where noise is all there is, it stays
         as wide as the noise.
     """
-    noise = float(fit.covariance().diagonal().mean())
-    spread = float(fit.strengths.var(ddof=1))
+    known, islands = fit.components.reference, fit.components.islands
+    models = int(known.sum())
+    if models == islands:
+        return DEFAULT_PRIOR
+    noise = float(fit.components.centred_variances(fit.covariance())[known].mean())
+    noise *= (models - 1) / (models - islands)
+    spread = float(fit.placed[known] @ fit.placed[known]) / (models - islands)
     return float(np.sqrt(min(max(spread - noise, noise), DEFAULT_PRIOR**2)))
 
 

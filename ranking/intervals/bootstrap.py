@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ranking.fits.components import Components
     from ranking.votes.comparisons import Comparisons
     from ranking.votes.encoding import BothBad
 
@@ -61,7 +62,7 @@ class Replicates:
     """Refitted parameters.
 
     Attributes:
-        estimates: Strengths centred, shape (replicates, parameters).
+        estimates: Strengths centred in their islands, shape (replicates, parameters).
         errors: Standard errors by the curvature of each replicate's own likelihood and
             prior, of the same shape; None where they were not asked for.
     """
@@ -87,13 +88,12 @@ def resample_strengths(
     Raises:
         NoMaximum: Without a prior, a replicate's votes do not tie the models together.
     """
-    rows = fold_sides(Rows.from_comparisons(comparisons, both_bad=both_bad))
+    every = Rows.from_comparisons(comparisons, both_bad=both_bad)
+    rows = fold_sides(every.within(fit.components.held))
     if not len(rows.count):
         shape = (resampling.replicates, len(fit.models))
-        errors = np.broadcast_to(np.sqrt(fit.covariance().diagonal()), shape)
-        return Replicates(np.zeros(shape), errors if resampling.errors else None)
-    solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
-    return _run_blocks(_resample_wins(rows, solver, resampling), resampling)
+        return Replicates(np.zeros(shape), np.ones(shape) if resampling.errors else None)
+    return _run_blocks(_resample_wins(rows, fit, resampling), resampling)
 
 
 def resample_paired(fit: PairedFit, resampling: Resampling) -> Replicates:
@@ -106,9 +106,8 @@ def resample_paired(fit: PairedFit, resampling: Resampling) -> Replicates:
     """
     if fit.fits_ties or fit.names:
         return _run_blocks(_resample_newton(fit, resampling), resampling)
-    solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
-    rows = fit.rows if fit.rows.cluster is not None else fold_sides(fit.rows)
-    return _run_blocks(_resample_wins(rows, solver, resampling), resampling)
+    rows = fit.held_rows if fit.rows.cluster is not None else fold_sides(fit.held_rows)
+    return _run_blocks(_resample_wins(rows, fit, resampling), resampling)
 
 
 def fold_sides(rows: Rows) -> Rows:
@@ -170,8 +169,9 @@ def _collect(blocks: Iterable[Replicates], resampling: Resampling) -> Replicates
 
 
 def _resample_wins(
-    rows: Rows, solver: ChordSolver, resampling: Resampling
+    rows: Rows, fit: BradleyTerryFit | PairedFit, resampling: Resampling
 ) -> Callable[[int, np.random.Generator], Replicates]:
+    solver = ChordSolver(fit.strengths, fit.covariance(), fit.prior)
     rows, draw = _resampler(rows)
     size = len(rows.models)
     credit = np.array([1.0, 0.0, 0.5])[rows.outcome] * rows.vote_weight
@@ -187,8 +187,10 @@ def _resample_wins(
             flat[row] += np.bincount(backward, weights=count * debit, minlength=size * size)
         wins = flat.reshape(draws, size, size)
         strengths = solver.solve(wins, solver.draw_centres(draws, rng))
-        errors = solver.find_errors(strengths, wins) if resampling.errors else None
-        return Replicates(strengths, errors)
+        errors = None
+        if resampling.errors:
+            errors = solver.find_errors(strengths, wins, fit.components)
+        return Replicates(fit.components.centre(strengths), errors)
 
     return run
 
@@ -196,31 +198,24 @@ def _resample_wins(
 def _resample_newton(
     fit: PairedFit, resampling: Resampling
 ) -> Callable[[int, np.random.Generator], Replicates]:
-    rows, draw = _resampler(fit.rows)
+    rows, draw = _resampler(fit.held_rows)
 
     def run(draws: int, rng: np.random.Generator) -> Replicates:
         problems = [_draw_problem(fit, rows, count) for count in draw(draws, rng)]
         found = [problem.maximise(fit.parameters)[0] for problem in problems]
-        if not resampling.errors:
-            return Replicates(np.array(found))
-        errors = [_find_errors(*pair) for pair in zip(problems, found, strict=True)]
-        return Replicates(np.array(found), np.array(errors))
+        errors = None
+        if resampling.errors:
+            pairs = zip(problems, found, strict=True)
+            errors = np.array([_find_errors(*pair, fit.components) for pair in pairs])
+        size, estimates = len(fit.models), np.array(found)
+        estimates[:, :size] = fit.components.centre(estimates[:, :size])
+        return Replicates(estimates, errors)
 
     return run
 
 
 def _draw_problem(fit: PairedFit, rows: Rows, count: Floats) -> Problem:
-    kept = count > 0
-    drawn = replace(
-        rows,
-        first=rows.first[kept],
-        second=rows.second[kept],
-        outcome=rows.outcome[kept],
-        count=count[kept],
-        vote_weight=rows.vote_weight[kept],
-        covariates=rows.covariates[kept],
-        cluster=None,
-    )
+    drawn = replace(rows, count=count, cluster=None).select(count > 0)
     if fit.prior is None and find_components(drawn.wins()).strong.max() > 0:
         raise NoMaximum("a bootstrap replicate has no finite maximum; use a prior or the sandwich")
     problem = Problem(drawn, fit.tie_model, check_prior(fit.prior))
@@ -229,10 +224,13 @@ def _draw_problem(fit: PairedFit, rows: Rows, count: Floats) -> Problem:
     return problem
 
 
-def _find_errors(problem: Problem, theta: Floats) -> Floats:
+def _find_errors(problem: Problem, theta: Floats, components: Components) -> Floats:
     information = problem.differentiate(theta, problem.evaluate(theta))[1]
-    covariance = invert_lifted(information, problem.size, precision=problem.precision)
-    return np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    size = problem.size
+    covariance = invert_lifted(information, size, precision=problem.precision)
+    strengths = components.centred_variances(covariance[:size, :size])
+    others = np.maximum(covariance.diagonal()[size:], 0.0)
+    return np.asarray(np.sqrt(np.concatenate([strengths, others])))
 
 
 def _resampler(rows: Rows) -> tuple[Rows, Callable[[int, np.random.Generator], NDArray[Any]]]:

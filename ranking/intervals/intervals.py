@@ -16,7 +16,7 @@ from ranking.intervals.bootstrap import Replicates, Resampling, resample_paired,
 from ranking.intervals.result import Intervals, PairedIntervals
 from ranking.intervals.sandwich import sandwich_pairs, sandwich_rows
 from ranking.intervals.voters import VoterSpread, stretch
-from ranking.intervals.widening import normal_quantile, widen
+from ranking.intervals.widening import find_errors, normal_quantile, widen
 from ranking.votes.comparisons import BOTH_BAD, TIE, Comparisons
 from ranking.votes.inputs import VotesLike, take_counts
 
@@ -54,7 +54,7 @@ def sandwich_intervals(
     """
     check_kind(fit, BradleyTerryFit, "fit", "fit_bradley_terry(votes)")
     ties = count_ties(take_counts(votes), both_bad)
-    plain = build_from_covariance(fit.strengths, sandwich_pairs(fit, ties), level=level, seed=seed)
+    plain = build_from_covariance(fit.placed, sandwich_pairs(fit, ties), level=level, seed=seed)
     return widen(plain, fit, fit.pairs.games, ties)
 
 
@@ -93,8 +93,7 @@ def bootstrap_intervals(
     comparisons = take_counts(votes)
     resampling = _plan(replicates, pivot=pivot, seed=seed, threads=threads, progress=progress)
     found = resample_strengths(comparisons, fit, resampling, both_bad=both_bad)
-    errors = np.sqrt(fit.covariance().diagonal())
-    plain = build_from_replicates(fit.strengths, errors, found, level=level)
+    plain = build_from_replicates(fit.placed, find_errors(fit), found, level=level)
     return widen(plain, fit, fit.pairs.games, count_ties(comparisons, both_bad))
 
 
@@ -124,22 +123,21 @@ def paired_intervals(
     if interval not in get_args(IntervalKind):
         raise RankingError(f"interval must be one of {get_args(IntervalKind)}, not {interval!r}")
     size = len(fit.models)
-    spread = None if fit.rows.cluster is None else VoterSpread.of(fit.rows)
+    placed = np.concatenate([fit.placed, fit.parameters[size:]])
+    spread = None if fit.rows.cluster is None else VoterSpread.of(fit.held_rows)
     if interval == "sandwich":
         covariance = sandwich_rows(fit)
-        every = build_from_covariance(fit.parameters, covariance, level=level, seed=seed)
-        plain = build_from_covariance(
-            fit.strengths, covariance[:size, :size], level=level, seed=seed
-        )
+        every = build_from_covariance(placed, covariance, level=level, seed=seed)
+        plain = build_from_covariance(fit.placed, covariance[:size, :size], level=level, seed=seed)
     else:
         resampling = _plan(
             replicates, pivot=interval == "pivot", seed=seed, threads=threads, progress=progress
         )
         found = resample_paired(fit, resampling)
-        errors = np.sqrt(fit.covariance().diagonal())
-        every = build_from_replicates(fit.parameters, errors, found, level=level)
+        errors = np.concatenate([find_errors(fit), np.sqrt(fit.covariance().diagonal()[size:])])
+        every = build_from_replicates(placed, errors, found, level=level)
         plain = build_from_replicates(
-            fit.strengths, errors[:size], found.select(slice(size)), level=level
+            fit.placed, errors[:size], found.select(slice(size)), level=level
         )
     if spread is not None:
         alone = sandwich_rows(fit, by_cluster=False)[:size, :size]
@@ -147,7 +145,7 @@ def paired_intervals(
         widest = partial(
             stretch, spread=spread, multiplier=multiplier, resampled=interval != "sandwich"
         )
-        every, plain = widest(every, fit.parameters), widest(plain, fit.strengths)
+        every, plain = widest(every, placed), widest(plain, fit.placed)
     wins = fit.rows.wins()
     widened = widen(plain, fit, wins + wins.T, fit.rows.ties())
     return PairedIntervals(widened, lower=every.lower, upper=every.upper)
@@ -195,7 +193,9 @@ def build_from_replicates(
     if replicates.errors is None:
         lower, upper = np.quantile(draws, tails, axis=0, method="weibull")
     else:
-        studentised = (draws - estimate) / replicates.errors
+        # A model that met nobody has no error to be measured in, and does not move.
+        deviation, own = draws - estimate, replicates.errors
+        studentised = np.divide(deviation, own, out=np.zeros_like(draws), where=own > 0)
         low, high = np.quantile(studentised, tails, axis=0, method="weibull")
         lower, upper = estimate - high * errors, estimate - low * errors
     multiplier = _quantile_of_maximum(np.abs(draws - draws.mean(axis=0)), error, level)

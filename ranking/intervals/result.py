@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Intervals of the centred strengths at one level.
+    """Intervals of strengths, centred in their islands, at one level.
 
     Attributes:
         lower: Lower ends, natural log-odds, shape (models,).

@@ -1,4 +1,8 @@
-"""Covariances that do not trust the model: H⁺ S H⁺, S from the battles as they fell."""
+"""Covariances that do not trust the model: H⁺ S H⁺, S from the battles as they fell.
+
+Both are without the prior, except for models that it alone keeps finite, and strengths are
+centred within their islands.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranking.fits.bradley_terry import BradleyTerryFit, check_prior, solve_centred
-from ranking.fits.paired import PairedFit, Problem, invert_lifted
+from ranking.fits.bradley_terry import BradleyTerryFit, check_prior, hessian
+from ranking.fits.curvature import invert_by_island
+from ranking.fits.paired import PairedFit, Problem
 from ranking.intervals.voters import VoterSpread
 from ranking.votes.rows import sum_products
 
@@ -26,17 +31,16 @@ def sandwich_pairs(fit: BradleyTerryFit, ties: Floats) -> Floats:
         fit: The fitted strengths.
         ties: Ties counted as halves in the fit, symmetric, shape (models, models).
     """
-    p = fit.predict()
-    decisive = fit.pairs.wins - 0.5 * ties
+    p, pairs = fit.predict(), fit.held_pairs
+    decisive = pairs.wins - 0.5 * ties
     squares = decisive * p.T**2
     score = squares + squares.T + ties * (0.5 - p) ** 2
     spread = -score
     np.fill_diagonal(spread, score.sum(axis=1) - score.diagonal())
-    needed = _needs_prior(fit)
-    information = fit.information(with_prior=needed)
-    precision = fit.precision if needed else 0.0
-    half = solve_centred(information, spread, precision=precision)
-    return np.asarray(solve_centred(information, half.T, precision=precision))
+    inverse = invert_by_island(
+        hessian(pairs.games, p, 0.0), fit.components, precision=fit.precision
+    )
+    return np.asarray(inverse @ spread @ inverse.T)
 
 
 def sandwich_rows(fit: PairedFit, *, by_cluster: bool = True) -> Floats:
@@ -45,7 +49,7 @@ def sandwich_rows(fit: PairedFit, *, by_cluster: bool = True) -> Floats:
     Scores are summed per cluster where the rows carry one (with the usual G / (G − 1), G the
     clusters alike that they are worth), unless told otherwise; else per vote.
     """
-    rows = fit.rows
+    rows = fit.held_rows
     problem = Problem(rows, fit.tie_model, 0.0)
     terms = problem.evaluate(fit.parameters, rows)
     if rows.cluster is None or not by_cluster:
@@ -54,19 +58,9 @@ def sandwich_rows(fit: PairedFit, *, by_cluster: bool = True) -> Floats:
         spread = sum_products(rows, squares * terms.d**2, tie)
     else:
         spread = _sum_clusters(rows, terms.d, terms.t if fit.fits_ties else None)
-    needed = _needs_prior(fit)
-    precision = check_prior(fit.prior) if needed else 0.0
-    information = fit.information(with_prior=needed)
-    inverse = invert_lifted(information, len(rows.models), precision=precision)
-    return np.asarray(inverse @ spread @ inverse)
-
-
-def _needs_prior(fit: BradleyTerryFit | PairedFit) -> bool:
-    """The prior is left out of H where the votes alone hold it up.
-
-    A ridge there would shorten the intervals of rarely seen models.
-    """
-    return bool(fit.components.strong.max() > 0)
+    information = problem.differentiate(fit.parameters, problem.evaluate(fit.parameters))[1]
+    inverse = invert_by_island(information, fit.components, precision=check_prior(fit.prior))
+    return np.asarray(inverse @ spread @ inverse.T)
 
 
 def _sum_clusters(rows: Rows, margin: Floats, tie: Floats | None) -> Floats:

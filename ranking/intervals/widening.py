@@ -24,34 +24,61 @@ def normal_quantile(level: float) -> float:
     return float(ndtri(0.5 + level / 2))
 
 
+def find_errors(fit: BradleyTerryFit | PairedFit) -> Floats:
+    """Standard errors of the placed strengths by the curvature of likelihood and prior.
+
+    Of a model that met nobody nothing is known but the prior: 0 would be its distance to
+    itself.
+    """
+    components, size = fit.components, len(fit.models)
+    errors = np.sqrt(components.centred_variances(fit.covariance()[:size, :size]))
+    alone = components.sizes[components.island] == 1
+    return np.where(alone, fit.prior or 0.0, errors)
+
+
 def widen(
     intervals: Intervals, fit: BradleyTerryFit | PairedFit, games: Floats, ties: Floats
 ) -> Intervals:
     """Fall back on the curvature of likelihood and prior where the votes show no spread.
 
     A model that won every battle wins every battle of every resample, too: its bootstrap
-    and sandwich intervals say "certain" exactly where nothing is known.
+    and sandwich intervals say "certain" exactly where nothing is known. Of an outsider, whose
+    battles are not resampled, they say nothing at all.
     """
     undecided = ties.sum(axis=1) >= games.sum(axis=1)
     widened = fit.components.provisional | undecided
     if not widened.any():
         return intervals
-    size = len(fit.models)
-    from_model = np.sqrt(fit.covariance().diagonal()[:size])
-    error = np.where(
-        widened, np.maximum(from_model, intervals.standard_error), intervals.standard_error
-    )
+    from_model = find_errors(fit)
+    outside = ~fit.components.reference
+    greater = np.maximum(from_model, intervals.standard_error)
+    error = np.where(outside, from_model, np.where(widened, greater, intervals.standard_error))
     z = normal_quantile(intervals.level)
     multiplier = max(intervals.multiplier, z)
-    low, high = fit.strengths - z * error, fit.strengths + z * error
-    wide_low, wide_high = fit.strengths - multiplier * error, fit.strengths + multiplier * error
+    low, high = fit.placed - z * error, fit.placed + z * error
+    wide_low, wide_high = fit.placed - multiplier * error, fit.placed + multiplier * error
     return replace(
         intervals,
-        lower=np.where(widened, np.minimum(low, intervals.lower), intervals.lower),
-        upper=np.where(widened, np.maximum(high, intervals.upper), intervals.upper),
-        simultaneous_lower=np.minimum(wide_low, intervals.simultaneous_lower),
-        simultaneous_upper=np.maximum(wide_high, intervals.simultaneous_upper),
+        lower=_choose(outside, widened, low, np.minimum(low, intervals.lower), intervals.lower),
+        upper=_choose(outside, widened, high, np.maximum(high, intervals.upper), intervals.upper),
+        simultaneous_lower=np.where(
+            outside, wide_low, np.minimum(wide_low, intervals.simultaneous_lower)
+        ),
+        simultaneous_upper=np.where(
+            outside, wide_high, np.maximum(wide_high, intervals.simultaneous_upper)
+        ),
         standard_error=error,
         multiplier=multiplier,
         widened=widened,
     )
+
+
+def _choose(
+    first: NDArray[np.bool_],
+    second: NDArray[np.bool_],
+    values: Floats,
+    others: Floats,
+    rest: Floats,
+) -> Floats:
+    """The values where `first`, else the others where `second`, else the rest."""
+    return np.where(first, values, np.where(second, others, rest))

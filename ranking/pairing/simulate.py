@@ -57,6 +57,7 @@ def simulate_votes(
     style: Mapping[str, float] | None = None,
     voters: int | None = None,
     voter_spread: float = 0.0,
+    voter_shares: Floats | None = None,
     drift: Floats | None = None,
     names: Sequence[str] | None = None,
 ) -> Votes:
@@ -71,8 +72,10 @@ def simulate_votes(
         both_bad: Share of ties that are called "both bad".
         home: Advantage of the left side, log-odds.
         style: Effect γ of each of some standard normal covariates.
-        voters: Number of voters; who votes is drawn evenly. None for anonymous votes.
+        voters: Number of voters. None for anonymous votes.
         voter_spread: Standard deviation of a voter's own taste for each model, log-odds.
+        voter_shares: How much each voter votes, relative to the others, shape (voters,); all
+            alike by default.
         drift: Change of each strength from the first vote to the last, shape (models,).
         names: Of the models; "model-00" and so on by default.
     """
@@ -90,7 +93,8 @@ def simulate_votes(
         margin += z @ np.array(list(style.values()))
     voter = None
     if voters is not None:
-        voter = Group(rng.integers(0, voters, votes), tuple(f"voter-{i}" for i in range(voters)))
+        who = _draw_voters(voters, votes, voter_shares, rng)
+        voter = Group(who, tuple(f"voter-{i}" for i in range(voters)))
         taste = rng.normal(0.0, voter_spread, (voters, size))
         margin += taste[voter.codes, a] - taste[voter.codes, b]
     return Votes(
@@ -167,6 +171,14 @@ def draw_outcomes(
     outcome = np.where(u < p[:, 0], MODEL_A, np.where(u < p[:, 0] + p[:, 1], MODEL_B, TIE))
     bad = (outcome == TIE) & (rng.random(len(margin)) < both_bad)
     return np.where(bad, BOTH_BAD, outcome).astype(np.int8)
+
+
+def _draw_voters(
+    voters: int, votes: int, shares: Floats | None, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    if shares is None:
+        return rng.integers(0, voters, votes)
+    return rng.choice(voters, votes, p=shares / shares.sum())
 
 
 def _draw_pairs(

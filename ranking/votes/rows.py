@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +82,24 @@ class Rows:
             covariates=z[kept].reshape(len(count), len(names)),
             names=tuple(names),
         )
+
+    def select(self, keep: NDArray[np.bool_]) -> Rows:
+        """The rows where `keep` is true, over the same models."""
+        return replace(
+            self,
+            first=self.first[keep],
+            second=self.second[keep],
+            outcome=self.outcome[keep],
+            count=self.count[keep],
+            vote_weight=self.vote_weight[keep],
+            covariates=self.covariates[keep],
+            cluster=None if self.cluster is None else self.cluster[keep],
+        )
+
+    def within(self, label: NDArray[np.integer[Any]]) -> Rows:
+        """The rows whose two models have the same label."""
+        same = label[self.first] == label[self.second]
+        return self if same.all() else self.select(same)
 
     def number_clusters(self) -> tuple[NDArray[np.intp], int]:
         """Code of each row's cluster from 0 on, and the number of clusters."""

@@ -118,10 +118,8 @@ def _cells(entry: Entry, board: Leaderboard) -> dict[str, str]:
     """An entry as a person reads it, by column title."""
     ranks = f"{entry.rank_lower}–{entry.rank_upper}"
     notes = ["provisional"] if entry.provisional else []
-    if board.diagnostics["islands"] > 1:
-        notes.append(f"group {entry.island + 1}")
     return {
-        "Rank": str(entry.rank),
+        "Rank": board.describe_rank(entry),
         "Model": entry.model,
         "Score": f"{entry.score:.1f}",
         f"{_level(board)} interval": f"{entry.lower:.1f} – {entry.upper:.1f}",
@@ -176,8 +174,7 @@ def _remarks(board: Leaderboard, source: Source) -> list[str]:
     remarks = [f"Ranks: where each model may stand, all at once with {_level(board)} confidence."]
     if found["provisional"]:
         remarks.append("Provisional: only the prior keeps the score finite.")
-    if found["islands"] > 1:
-        remarks.append("Models of different groups have not met, not even through others.")
+    remarks += _tell_groups(board)
     remarks += find_doubts(board, source)
     remarks += [
         f"{c.name}: {c.estimate:+.3f} log-odds, {_level(board)} interval "
@@ -185,6 +182,22 @@ def _remarks(board: Leaderboard, source: Source) -> list[str]:
         for c in board.coefficients
     ]
     return remarks
+
+
+def _tell_groups(board: Leaderboard) -> list[str]:
+    """Why there are several groups, if there are."""
+    if not board.has_islands:
+        return []
+    why = (
+        "Models of different groups have not met, not even through others, or one group won "
+        "every game against the other: scores, intervals and ranks are within the group, whose "
+        "mean is 1000."
+    )
+    return [why] + [
+        f"Group {met['winner']} won all {met['games']:,} games against group {met['loser']}, "
+        "which do not tell by how much it is stronger."
+        for met in board.diagnostics.get("one_sided", [])
+    ]
 
 
 def find_doubts(board: Leaderboard, source: Source) -> list[str]:

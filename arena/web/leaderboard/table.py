@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from arena.leaderboards.published import PublishedBoard
     from arena.leaderboards.views import BoardLine, BoardModel, BoardView
     from arena.web.texts import Texts
+    from ranking import Entry
 
 MISSING = "–"
 
@@ -149,7 +150,7 @@ def render_explanations(view: BoardView, board: PublishedBoard, texts: Texts) ->
         keys.append("how_provisional")
     if any(line.is_retired for line in view.lines):
         keys.append("how_retired")
-    if _has_islands(board):
+    if board.leaderboard.has_islands:
         keys.append("how_groups")
     items = "".join(
         f"<div><dt>{say(words[f'{key}_term'])}</dt>"
@@ -165,10 +166,6 @@ def _time(moment: datetime) -> str:
     """A time that the page's script rewrites in the visitor's own zone."""
     utc = moment.astimezone(UTC)
     return f'<time datetime="{utc:%Y-%m-%dT%H:%M:%SZ}">{utc:%Y-%m-%d %H:%M} UTC</time>'
-
-
-def _has_islands(board: PublishedBoard) -> bool:
-    return any(entry.island for entry in board.leaderboard.entries)
 
 
 def _head(column: Column, board: PublishedBoard, texts: Texts) -> str:
@@ -192,15 +189,22 @@ def _row(line: BoardLine, place: int, board: PublishedBoard, texts: Texts) -> st
     title = say(texts["leaderboard"]["rank_range"], level=level_of(board), ranks=ranks)
     return (
         "<tr>"
-        f'<td class="board-rank" data-value="{place}">{entry.rank}'
+        f'<td class="board-rank" data-value="{place}">{_place(entry, board, texts)}'
         f'<small title="{title}">{ranks}</small></td>'
-        f"{_name_cell(line, texts, with_group=_has_islands(board))}"
+        f"{_name_cell(line, texts, with_group=board.leaderboard.has_islands)}"
         f'<td data-value="{entry.score}">{entry.score:.0f}</td>'
         f'<td data-value="{entry.lower}">{spread}</td>'
         f'<td data-value="{entry.votes}">{entry.votes:,}</td>'
         f"{_rate_cell(entry.win_rate)}{_rate_cell(entry.both_bad_rate)}{_card_cells(line.model)}"
         "</tr>"
     )
+
+
+def _place(entry: Entry, board: PublishedBoard, texts: Texts) -> str:
+    """The rank, and among how many where there are groups."""
+    if not board.leaderboard.has_islands:
+        return str(entry.rank)
+    return say(texts["leaderboard"]["rank_of"], rank=entry.rank, models=entry.island_size)
 
 
 def _name_cell(line: BoardLine, texts: Texts, *, with_group: bool) -> str:
@@ -211,7 +215,7 @@ def _name_cell(line: BoardLine, texts: Texts, *, with_group: bool) -> str:
     if line.is_retired:
         chips.append(say(words["retired"]))
     if with_group:
-        chips.append(say(words["group"], number=line.entry.island + 1))
+        chips.append(say(words["group"], label=line.entry.island_label))
     marks = "".join(f' <span class="board-chip">{chip}</span>' for chip in chips)
     name = escape(line.model.name)
     return (

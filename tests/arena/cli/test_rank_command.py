@@ -348,10 +348,25 @@ def test_the_table_tells_what_a_reader_should_know(tmp_path: Path) -> None:
     table = rank(str(path), *QUICK).stdout
     assert "have not met" in table
     rows = [line for line in table.splitlines() if line.startswith("│")]
-    assert [" ".join(row.split("│")[9].split()) for row in rows] == [
-        "group 1", "group 1", "provisional, group 2", "provisional, group 2",
+    assert [" ".join(row.split("│")[1].split()) for row in rows] == [
+        "1 of 2 (group A)", "2 of 2 (group A)", "1 of 2 (group B)", "2 of 2 (group B)",
     ]  # fmt: skip
-    assert [row.split("│")[1].strip() for row in rows] == ["1", "2", "1", "2"]
+    assert [" ".join(row.split("│")[9].split()) for row in rows] == [
+        "", "", "provisional", "provisional",
+    ]  # fmt: skip
+
+
+def test_a_group_that_won_all_games_against_another_is_told_without_a_gap(tmp_path: Path) -> None:
+    path = tmp_path / "tiers.csv"
+    games = ["a,b,model_a", "a,b,model_b", "c,d,model_a", "c,d,model_b", "a,d,model_a"]
+    path.write_text("\n".join(["model_a,model_b,winner", *games, "c,b,model_b"]) + "\n")
+    told = rank(str(path), *QUICK, "--format", "md").stdout
+    assert "Group A won all 2 games against group B" in told
+    assert "1 of 2 (group B)" in told
+    board = rank_json(str(path), *QUICK)
+    assert board["diagnostics"]["one_sided"] == [{"winner": "A", "loser": "B", "games": 2}]
+    lines = [(m["island_label"], m["island_size"], m["rank_upper"]) for m in board["models"]]
+    assert lines == [("A", 2, 2), ("A", 2, 2), ("B", 2, 2), ("B", 2, 2)]
 
 
 def test_coefficients_are_written_with_their_intervals(file: Path) -> None:

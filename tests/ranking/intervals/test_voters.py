@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import repeat
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -32,26 +33,27 @@ def test_voters_are_worth_as_many_as_would_cast_equally_many_votes() -> None:
     assert VoterSpread.of(uneven).effective == pytest.approx(400**2 / (300**2 + 100))
 
 
-@pytest.mark.parametrize("replicates", [None, 300])
+@pytest.mark.parametrize("interval", ["sandwich", "bootstrap"])
 def test_one_voter_who_cast_a_third_of_the_votes_widens_the_intervals(
-    replicates: int | None,
+    interval: Literal["sandwich", "bootstrap"],
 ) -> None:
     """With voters − 1 degrees of freedom 95 % intervals of such votes held in 87 to 92 %."""
     each = [400, *[8] * 100]
     rows = cast_by(each).to_rows(cluster=True)
-    spread = paired_intervals(fit_paired(rows), replicates=replicates).strengths
+    spread = paired_intervals(fit_paired(rows), interval=interval, replicates=300).strengths
     effective = sum(each) ** 2 / sum(n**2 for n in each)
     assert effective < 10
     half = (spread.upper - spread.lower) / 2
     expected = t.ppf(0.975, effective - 1) * spread.standard_error
-    assert half == pytest.approx(expected, rel=1e-9 if replicates is None else 0.3)
+    assert half == pytest.approx(expected, rel=1e-9 if interval == "sandwich" else 0.3)
 
 
 def test_all_models_at_once_take_students_quantile_at_the_normal_tail() -> None:
     """Stretching the multiplier by t/z held for all of 20 models in 74 % with five voters."""
     rows = cast_by([200] * 5).to_rows(cluster=True)
-    spread = paired_intervals(fit_paired(rows)).strengths
-    alone = paired_intervals(fit_paired(replace(rows, cluster=None))).strengths
+    spread = paired_intervals(fit_paired(rows), interval="sandwich").strengths
+    apart = fit_paired(replace(rows, cluster=None))
+    alone = paired_intervals(apart, interval="sandwich").strengths
     assert stdtr(4, -spread.multiplier) <= ndtr(-alone.multiplier) * (1 + 1e-9)
     assert spread.multiplier > alone.multiplier * t.ppf(0.975, 4) / 1.96
     assert spread.simultaneous_upper - spread.simultaneous_lower == pytest.approx(

@@ -329,7 +329,8 @@ def test_islands_are_named_as_groups(store: Store) -> None:
     cast(store, "Amber", "Elm", Outcome.MODEL_A)
     cast(store, EVIL, TEMPLATE, Outcome.MODEL_A)
     page = render(make_boards(store))
-    assert "group 2" in page.text
+    assert "group B" in page.text
+    assert "1 of 2" in page.text
     assert "have never met" in page.text
 
 
