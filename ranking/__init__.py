@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ranking.agreement.intervals import Estimate
-from ranking.agreement.judgements import CATEGORIES, Judgements, read_judgements
+from ranking.agreement.judgements import CATEGORIES, Judgements
 from ranking.agreement.kappas import (
     cohen_kappa,
     fleiss_kappa,
@@ -26,6 +26,7 @@ from ranking.agreement.orders import (
     combine_verdicts,
 )
 from ranking.agreement.rates import Agreement
+from ranking.agreement.reading import read_judgements
 from ranking.agreement.report import AgreementReport, agreement_report
 from ranking.boards.entries import Entry
 from ranking.boards.leaderboard import Coefficient, Leaderboard, compute_leaderboard

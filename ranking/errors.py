@@ -24,6 +24,10 @@ class InvalidVote(RankingError):
         self.value = value
 
 
+class UnreadableFile(RankingError):
+    """A file that is no table, or whose table cannot be made out; says what to do."""
+
+
 class UnknownModel(RankingError, KeyError):
     """A model that is not on a board; names those that may have been meant."""
 

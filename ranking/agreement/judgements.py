@@ -24,23 +24,22 @@ from ranking.agreement.columns import (
     refuse_own_opponents,
 )
 from ranking.agreement.orders import OrderAudit, combine_orders
-from ranking.checks import is_table, take_path
 from ranking.errors import InvalidVote
 from ranking.votes.encoding import TIE, encode_models
-from ranking.votes.readers import read_table
 from ranking.votes.votes import Group
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from ranking.votes.reading_report import ReadingReport
+
     Codes = NDArray[np.intp]
     Verdicts = NDArray[np.int8]
 
-__all__ = ["CATEGORIES", "Judgements", "read_judgements"]
+__all__ = ["CATEGORIES", "Judgements"]
 
 CATEGORIES = ("first model", "second model", "tie", "both bad")
 """What a verdict says of the two models in the order of their names."""
@@ -69,6 +68,7 @@ class Judgements:
         shown: The verdict the judge was shown (or would have been), −1 for none; or None.
         seconds: Time each judgement took, NaN where unknown; or None.
         orders: Audits of the judges whose verdicts were given in both orders.
+        reading: How the file was read, or None where there was none.
     """
 
     items: tuple[str, ...]
@@ -89,6 +89,7 @@ class Judgements:
     shown: Verdicts | None = None
     seconds: NDArray[np.float64] | None = None
     orders: tuple[OrderAudit, ...] = ()
+    reading: ReadingReport | None = None
 
     def __len__(self) -> int:
         return len(self.verdict)
@@ -230,24 +231,6 @@ class Judgements:
         kept = np.sort(np.concatenate([np.flatnonzero(~twice), merged.kept]))
         whole = replace(self, verdict=verdict, inconsistent=inconsistent, orders=merged.audits)
         return whole.select(kept)
-
-
-def read_judgements(
-    path: str | Path | pd.DataFrame,
-    *,
-    columns: Mapping[str, str] | None = None,
-    groups: Sequence[str] | None = None,
-    both_orders: Collection[str] = (),
-) -> Judgements:
-    """Read a long table from CSV, TSV, JSON, JSON Lines, Parquet, also gzipped, or a DataFrame.
-
-    Arguments and errors are those of `Judgements.from_frame`; also:
-
-    Raises:
-        RankingError: The file's kind is unknown, or a reader for it is not installed.
-    """
-    frame = path if is_table(path) else read_table(take_path(path))
-    return Judgements.from_frame(frame, columns=columns, groups=groups, both_orders=both_orders)
 
 
 @dataclass(frozen=True, eq=False)

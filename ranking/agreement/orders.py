@@ -16,7 +16,8 @@ import numpy as np
 
 from ranking.checks import take_numbers
 from ranking.errors import InvalidVote
-from ranking.votes.encoding import MODEL_A, MODEL_B, OUTCOMES, TIE
+from ranking.votes.both_orders import UNPARSABLE, combine_codes
+from ranking.votes.encoding import OUTCOMES
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -34,9 +35,6 @@ __all__ = [
     "combine_orders",
     "combine_verdicts",
 ]
-
-UNPARSABLE = -1
-"""The code of a verdict that could not be read."""
 
 
 class Consistency(StrEnum):
@@ -122,7 +120,7 @@ def audit_orders(
         take_numbers(said, "verdicts", "(battles,), such as 0 for the first model").astype(int)
         for said in (straight, swapped)
     ]
-    _, how = _combine(*codes)
+    _, how = combine_codes(*codes)
     consistent, first, second, unparsable = (
         float((how == code).mean()) if len(how) else float("nan")
         for code in range(len(Consistency))
@@ -150,7 +148,7 @@ def combine_verdicts(straight: str | None, swapped: str | None) -> CombinedVerdi
                 value=said,
             )
     codes = [UNPARSABLE if said is None else OUTCOMES.index(said) for said in (straight, swapped)]
-    verdict, how = _combine(*codes)
+    verdict, how = combine_codes(*codes)
     read = int(verdict)
     return CombinedVerdict(
         None if read == UNPARSABLE else OUTCOMES[read], list(Consistency)[int(how)]
@@ -207,7 +205,7 @@ def combine_orders(
         )
         for code in np.unique(judge)
     )
-    combined, how = _combine(straight, reverse)
+    combined, how = combine_codes(straight, reverse)
     read = combined != UNPARSABLE
     return CombinedOrders(
         kept=rows[one[read]],
@@ -215,26 +213,3 @@ def combine_orders(
         inconsistent=how[read] != 0,
         audits=audits,
     )
-
-
-def _tabulate() -> tuple[Verdicts, NDArray[np.int8]]:
-    """The verdict and the consistency of every pair of verdicts, by their codes plus one."""
-    codes = np.arange(UNPARSABLE, len(OUTCOMES))
-    straight, swapped = np.meshgrid(codes, codes, indexing="ij")
-    margin = (codes == MODEL_A).astype(np.int64) - (codes == MODEL_B)
-    # What the place shown first gained: won minus lost, over both orders. With a tie in one
-    # and both-bad in the other no place gained, so that is consistent, and a tie.
-    gain = margin[:, None] - margin[None, :]
-    unread = (straight == UNPARSABLE) | (swapped == UNPARSABLE)
-    verdict = np.where(straight == swapped, straight, TIE)
-    how = np.select([unread, gain > 0, gain < 0], [3, 1, 2], default=0)
-    return np.where(unread, UNPARSABLE, verdict).astype(np.int8), how.astype(np.int8)
-
-
-_VERDICTS, _CONSISTENCIES = _tabulate()
-
-
-def _combine(straight: ArrayLike, swapped: ArrayLike) -> tuple[Verdicts, NDArray[np.int8]]:
-    """The one verdict, and the index of its consistency, of each battle."""
-    at = np.asarray(straight, dtype=np.intp) + 1, np.asarray(swapped, dtype=np.intp) + 1
-    return _VERDICTS[at], _CONSISTENCIES[at]

@@ -198,9 +198,11 @@ def measure_drift(
     cast = take_single_votes(votes, "measuring drift")
     if cast.time is None:
         raise RankingError("drift needs the time of every vote: Votes.from_columns(…, time=…)")
+    cast = cast.select(np.isfinite(cast.time))
     if windows < 2:
         raise RankingError(f"drift needs at least 2 windows, not {windows}")
-    order = np.argsort(cast.time, kind="stable")
+    moments = np.asarray(cast.time)
+    order = np.argsort(moments, kind="stable")
     places = np.linspace(0, len(cast), windows + 1).astype(int)
     size = len(cast.models)
     strengths = np.zeros((windows, size))
@@ -224,7 +226,7 @@ def measure_drift(
     strengths, errors = np.where(enough, strengths, np.nan), np.where(enough, errors, np.nan)
     statistic, freedom = _compare_windows(strengths, errors)
     p = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), np.nan)
-    times = cast.time[order]
+    times = moments[order]
     return Drift(
         models=cast.models,
         edges=times[np.minimum(places, len(times) - 1)],

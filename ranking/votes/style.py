@@ -7,6 +7,7 @@ to standard deviation 1. It is not centred, so that z = 0 means alike.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -92,13 +93,24 @@ def read_style_metadata(column: Sequence[Mapping[str, Any]]) -> dict[str, Floats
     return compare_style(*sides)
 
 
-def _read_amount(record: Mapping[str, Any], field: str, row: int) -> float:
+def _read_amount(record: Mapping[str, Any] | str, field: str, row: int) -> float:
+    if isinstance(record, str):
+        record = _read_object(record)
     amount = record.get(field) if hasattr(record, "get") else None
     if amount is None:
         raise InvalidVote(f"conv_metadata has no {field}", row=row, value=record)
     if hasattr(amount, "values"):
-        return float(sum(count or 0 for count in amount.values()))
+        return float(sum(float(count or 0) for count in amount.values()))
     return float(amount)
+
+
+def _read_object(text: str) -> Mapping[str, Any]:
+    """An object that a CSV file holds as JSON; an empty one where it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _standardise(name: str, left: ArrayLike, right: ArrayLike) -> Floats:

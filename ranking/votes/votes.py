@@ -55,6 +55,13 @@ class Group:
         table = np.array([*(position[text] for text in texts), -1], dtype=np.intp)
         return cls(codes=table[codes], names=names)
 
+    def drop_absent(self) -> Group:
+        """The same labels over only those names that occur."""
+        seen = np.bincount(self.codes + 1, minlength=len(self.names) + 1)[1:] > 0
+        number = np.append(np.cumsum(seen) - 1, -1)
+        names = tuple(name for name, here in zip(self.names, seen, strict=True) if here)
+        return Group(number[self.codes], names)
+
     def select(self, keep: NDArray[Any]) -> Group:
         """The labels of some votes, over the same names."""
         return Group(self.codes[keep], self.names)
@@ -75,7 +82,7 @@ class Votes:
         covariates: Left minus right, shape (votes, k).
         covariate_names: Of the k covariates.
         groups: Labels by which boards can be split.
-        time: Seconds since 1970 of each vote, or None.
+        time: Seconds since 1970 of each vote, NaN where it is unknown, or None.
     """
 
     models: tuple[str, ...]
@@ -136,7 +143,7 @@ class Votes:
             covariates=np.stack(list(z.values()), axis=1) if z else None,
             covariate_names=tuple(z),
             groups={name: Group.from_column(column) for name, column in (groups or {}).items()},
-            time=None if time is None else _read_numbers("time", time),
+            time=None if time is None else _read_times(time),
         )
         votes._check_lengths()
         return votes
@@ -215,6 +222,14 @@ class Votes:
             self,
             covariates=self.covariates[:, seen] if any(seen) else None,
             covariate_names=tuple(name for name, is_seen in names if is_seen),
+        )
+
+    def drop_absent_labels(self) -> Votes:
+        """The same votes with only those voters and labels of groups that have any."""
+        return replace(
+            self,
+            voter=None if self.voter is None else self.voter.drop_absent(),
+            groups={name: group.drop_absent() for name, group in self.groups.items()},
         )
 
     def split(self, group: str) -> Iterator[tuple[str, Votes]]:
@@ -319,6 +334,15 @@ def _read_numbers(name: str, column: ArrayLike, *, least: float = -np.inf) -> Fl
     if wrong.size:
         row = int(wrong[0])
         raise InvalidVote(f"{name} {values[row]} is unusable", row=row, value=float(values[row]))
+    return values
+
+
+def _read_times(column: ArrayLike) -> Floats:
+    values = np.asarray(column, dtype=float)
+    wrong = np.flatnonzero(np.isinf(values))
+    if wrong.size:
+        row = int(wrong[0])
+        raise InvalidVote(f"time {values[row]} is unusable", row=row, value=float(values[row]))
     return values
 
 

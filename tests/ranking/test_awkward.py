@@ -202,7 +202,7 @@ def test_a_covariate_that_cannot_be_told_is_a_named_error() -> None:
         ({"weight": [np.nan, 1.0]}, "row 0: weight nan"),
         ({"voter": ["v", None]}, "row 1: the voter is missing"),
         ({"covariates": {"length": [0.0, np.inf]}}, "row 1: length inf"),
-        ({"time": [np.nan, 0.0]}, "row 0: time nan"),
+        ({"time": [np.inf, 0.0]}, "row 0: time inf"),
         ({"weight": [1.0]}, "different lengths"),
     ],
 )

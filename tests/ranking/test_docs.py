@@ -15,7 +15,7 @@ def test_the_examples_of_the_page_run(capsys: pytest.CaptureFixture[str]) -> Non
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)  # noqa: S102 # our own page
     said = capsys.readouterr().out
-    assert "2 {'winner is unknown': 1}" in said
+    assert "2 {'winner was said to be no verdict': 1}" in said
     assert "1 alpha" in said
     assert "overall  4000" in said
 

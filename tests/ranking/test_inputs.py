@@ -109,7 +109,7 @@ TAKEN: dict[str, set[str]] = {
     "krippendorff_alpha": set(),
     "paired_intervals": {"PairedFit"},
     "read_judgements": set(),
-    "read_votes": {"DataFrame", "path", "text", "empty DataFrame"},
+    "read_votes": {"DataFrame", "path", "text"},
     "sandwich_intervals": MANY,
     "sideless_kappa": {"numbers", "empty DataFrame", "other DataFrame"},
     "compare_baselines": MANY,

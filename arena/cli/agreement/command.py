@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from arena.cli import arenas
+from arena.cli.files import (
+    EncodingOption,
+    HeaderOption,
+    OutcomeOption,
+    SeparatorOption,
+    SkipOption,
+    read_columns,
+    read_outcomes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +40,9 @@ FileArgument = Annotated[
     Path | None,
     typer.Argument(
         help="A long table, one row a judgement, with the columns item, judge, kind, model_a, "
-        "model_b and winner; also turn, category, length_a, length_b, seconds, arm, shown. "
-        ".csv, .tsv, .json, .jsonl or .parquet, also .gz. The arena's database if none.",
+        "model_b and winner; also turn, category, length_a, length_b, seconds, arm, shown. CSV "
+        "and its kin, JSON, JSON Lines or Parquet, also packed; - is standard input. The "
+        "arena's database if none.",
         show_default=False,
     ),
 ]
@@ -47,8 +57,13 @@ ColumnOption = Annotated[
     typer.Option(
         "--column",
         metavar="ROLE=NAME",
-        help="What a file's column holds, where its name does not tell; repeat for more.",
+        help="What a file's column holds, where its name does not tell: its name, or its place "
+        "from 1 on; repeat for more.",
     ),
+]
+KindOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Of what kind all judges of a file are."),
 ]
 ByOption = Annotated[
     list[str] | None,
@@ -110,6 +125,12 @@ def agreement(
     data_dir: DataDirOption = None,
     assignment: AssignmentOption = None,
     column: ColumnOption = None,
+    outcome: OutcomeOption = None,
+    kind: KindOption = None,
+    encoding: EncodingOption = None,
+    separator: SeparatorOption = None,
+    header: HeaderOption = True,
+    skip_bad_rows: SkipOption = False,
     by: ByOption = None,
     both_orders: OrdersOption = None,
     both_bad: BothBadOption = "tie",
@@ -124,37 +145,44 @@ def agreement(
 ) -> None:
     """Compare experts, judges and the crowd on the same battles, with intervals."""
     from arena.cli.agreement.output import SUFFIXES, render
-    from arena.cli.agreement.source import read_database, read_file, read_pairs
+    from arena.cli.agreement.source import FileRequest, read_database, read_file, read_pairs
     from arena.cli.rank.options import check_folder, check_level
     from arena.cli.refusals import Refusal, refusing
     from arena.cli.terminal import find_width, show_progress
     from arena.cli.writing import choose_format, write_text
     from ranking import RankingError, agreement_report
+    from ranking.agreement.reading import ROLES
+    from ranking.tables.table import FileOptions
 
     with refusing():
         families = read_pairs("--family", family, "gpt-5-mini=openai")
-        columns = read_pairs("--column", column, "item=question")
+        request = FileRequest(
+            columns=read_columns(column, ROLES, example="item=question"),
+            outcomes=read_outcomes(outcome),
+            by=tuple(dict.fromkeys(by or ())),
+            both_orders=tuple(both_orders or ()),
+            kind=kind,
+            skip_bad_rows=skip_bad_rows,
+            options=FileOptions(encoding=encoding, separator=separator, header=header),
+        )
         _refuse_strangers(
             {"--config": config, "--data-dir": data_dir, "--assignment": assignment}
             if file is not None
-            else {"--column": column, "--both-orders": both_orders},
+            else request.list_options(),
             source="a file" if file is not None else "the database",
         )
         check_level(level)
         chosen = choose_format(form, output, SUFFIXES, usual="table")
         check_folder(output)
-        groups = tuple(dict.fromkeys(by or ()))
         with show_progress() as bar:
             bar.say("Reading the judgements")
             if file is None:
                 source = read_database(config, data_dir=data_dir, assignment=assignment)
             else:
-                source = read_file(
-                    file, columns=columns, by=groups, both_orders=tuple(both_orders or ())
-                )
+                source = read_file(file, request)
             try:
                 report = agreement_report(
-                    source.judgements, by=groups, both_bad=both_bad, families=families,
+                    source.judgements, by=request.by, both_bad=both_bad, families=families,
                     arms=arms, replicates=replicates, level=level, seed=seed,
                     min_pairs=min_pairs, progress=bar.say,
                 )  # fmt: skip
@@ -165,6 +193,9 @@ def agreement(
                 "arena: no battle was judged by two individuals: there is nothing to compare",
                 err=True,
             )
+        if chosen == "csv":  # the other formats have room for it
+            for line in source.told:
+                typer.echo(f"arena: {line}", err=True)
         write_text(render(report, source, chosen, width=find_width(output)), output)
 
 

@@ -53,16 +53,20 @@ def render(
     sections = list(list_sections(report))
     if form == "md":
         parts = [f"# Agreement\n\n{describe(report)}\n"]
-        return "\n".join([*parts, *(_render_markdown(section) for section in sections)])
-    return _render_table(sections, describe(report), width)
+        told = "".join(f"- {line}\n" for line in source.told)
+        return "\n".join([*parts, *(_render_markdown(section) for section in sections), told])
+    return _render_table(sections, describe(report), source.told, width=width)
 
 
-def _render_table(sections: Sequence[Section], caption: str, width: int | None) -> str:
+def _render_table(
+    sections: Sequence[Section], caption: str, told: Sequence[str], *, width: int | None
+) -> str:
     parts: list[Table | str] = [caption]
     for section in sections:
         right = [name for name in section.columns if name not in LEFT_ALIGNED]
         table = text_table(section.columns, section.rows, title=section.title, right=right)
         parts += [table, *section.notes]
+    parts += told
     return render_text(parts, width=width)
 
 

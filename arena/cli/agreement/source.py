@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from arena.cli.preflight import explain
 from arena.cli.refusals import Refusal
-from ranking import InvalidVote, Judgements, RankingError, read_judgements
+from ranking import Judgements, RankingError, read_judgements
+from ranking.tables.table import FileOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Source", "read_database", "read_file", "read_pairs"]
+__all__ = ["FileRequest", "Source", "read_database", "read_file", "read_pairs"]
 
 _PLAIN_GROUPS = ("pair",)
 
@@ -26,43 +27,84 @@ class Source:
         name: the file, or the database without its password.
         judgements: the long table.
         described: the same for the record.
+        told: how a file was read, in sentences.
     """
 
     name: str
     judgements: Judgements
     described: dict[str, Any] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
 
 
-def read_file(
-    path: Path,
-    *,
-    columns: Mapping[str, str],
-    by: tuple[str, ...],
-    both_orders: tuple[str, ...],
-) -> Source:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRequest:
+    """What is asked of a file.
+
+    Attributes:
+        columns: names (or places) of columns by role, where they differ from the usual ones.
+        outcomes: what its labels mean.
+        by: groups that agreement is split by.
+        both_orders: kinds whose judges saw every battle in both orders.
+        kind: of all judges, where no column has it.
+        skip_bad_rows: leave out rows that cannot be counted.
+        options: what else is known of the file.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    by: tuple[str, ...] = ()
+    both_orders: tuple[str, ...] = ()
+    kind: str | None = None
+    skip_bad_rows: bool = False
+    options: FileOptions = field(default_factory=FileOptions)
+
+    def list_options(self) -> dict[str, bool]:
+        """Options that mean something for a file only, and whether they were given."""
+        return {
+            "--column": bool(self.columns),
+            "--outcome": bool(self.outcomes),
+            "--both-orders": bool(self.both_orders),
+            "--kind": self.kind is not None,
+            "--encoding": self.options.encoding is not None,
+            "--separator": self.options.separator is not None,
+            "--no-header": not self.options.header,
+            "--skip-bad-rows": self.skip_bad_rows,
+        }
+
+
+def read_file(path: Path, request: FileRequest) -> Source:
     """The judgements of a file.
 
     Args:
-        path: of the file.
-        columns: names of columns by role, where they differ from the usual ones.
-        by: groups that agreement is split by.
-        both_orders: kinds whose judges saw every battle in both orders.
+        path: of the file, - for standard input.
+        request: what is asked of it.
 
     Raises:
         Refusal: it cannot be read, or a row or column cannot be used.
     """
-    groups = [name for name in by if name not in _PLAIN_GROUPS]
     try:
-        judgements = read_judgements(path, columns=columns, groups=groups, both_orders=both_orders)
+        judgements = read_judgements(
+            path,
+            columns=request.columns,
+            outcomes=request.outcomes,
+            groups=[name for name in request.by if name not in _PLAIN_GROUPS],
+            both_orders=request.both_orders,
+            kind=request.kind,
+            skip_bad_rows=request.skip_bad_rows,
+            options=request.options,
+        )
     except OSError as error:
         raise Refusal(f"{path} cannot be read ({explain(error)}). Name another file.") from None
     except RankingError as error:
-        raise Refusal(_explain(path, error)) from None
-    except (ValueError, TypeError) as error:  # pandas' own: the file is not what its suffix says
-        reason = str(error).strip().splitlines()[0]
-        raise Refusal(f"{path} cannot be read: {reason}. Correct the file.") from None
-    described = {"file": path.name, "both_orders": list(both_orders)}
-    return Source(name=str(path), judgements=judgements, described=described)
+        raise Refusal(f"{path}: {str(error).rstrip('.')}.") from None
+    reading = judgements.reading
+    described = {} if reading is None else reading.to_dict()
+    return Source(
+        name=str(path),
+        judgements=judgements,
+        described={**described, "both_orders": list(request.both_orders)},
+        told=() if reading is None else tuple(reading.to_lines()),
+    )
 
 
 def read_database(config: Path | None, *, data_dir: Path | None, assignment: str | None) -> Source:
@@ -109,11 +151,3 @@ def read_pairs(option: str, texts: list[str] | None, example: str) -> dict[str, 
             raise Refusal(f'{option} "{text}" is not NAME=VALUE. Write for example {example}.')
         found[name] = value
     return found
-
-
-def _explain(path: Path, error: RankingError) -> str:
-    if isinstance(error, InvalidVote) and error.row is not None:
-        return f"{path}: {error} (rows are counted from 0, without a header). Correct the row."
-    if str(error).startswith("no column") and " for " in str(error).partition(";")[0]:
-        return f"{path}: {error}. Name it with --column ROLE=NAME."
-    return f"{path}: {error}"

@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from arena.cli import arenas
+from arena.cli.files import (
+    EncodingOption,
+    HeaderOption,
+    OutcomeOption,
+    SeparatorOption,
+    SkipOption,
+    read_columns,
+    read_outcomes,
+)
 
 if TYPE_CHECKING:
     from arena.cli.rank.output import Ranking
@@ -32,8 +41,8 @@ arena rank --database arena.db --since 2026-11-01 --anchor "Small model=1000"
 FileArgument = Annotated[
     Path | None,
     typer.Argument(
-        help="Votes or counts: .csv, .tsv, .json, .jsonl or .parquet, also .gz. "
-        "The arena's database if none.",
+        help="Votes or counts: CSV and its kin, JSON, JSON Lines or Parquet, also packed; - is "
+        "standard input. The arena's database if none.",
         show_default=False,
     ),
 ]
@@ -99,7 +108,8 @@ ColumnOption = Annotated[
         "--column",
         metavar="ROLE=NAME",
         help="What a file's column holds, where its name does not tell: model_a, model_b, outcome, "
-        "voter, weight, draw_probability, time or count; repeat for more.",
+        "voter, weight, draw_probability, time, count or id; its name, or its place from 1 on; "
+        "repeat for more.",
     ),
 ]
 StyleOption = Annotated[
@@ -151,9 +161,6 @@ SeedOption = Annotated[
     int | None,
     typer.Option(min=0, help="The same seed gives the same intervals.", show_default="0"),
 ]
-SkipOption = Annotated[
-    bool, typer.Option("--skip-bad-rows", help="Leave out bad rows and say how many and why.")
-]
 FormatOption = Annotated[
     Literal["table", "json", "csv", "md", "html", "png", "svg", "pdf"] | None,
     typer.Option(
@@ -182,6 +189,10 @@ def rank(
     weights: WeightsOption = None,
     prior: PriorOption = None,
     column: ColumnOption = None,
+    outcome: OutcomeOption = None,
+    encoding: EncodingOption = None,
+    separator: SeparatorOption = None,
+    header: HeaderOption = True,
     style: StyleOption = None,
     by: ByOption = None,
     min_votes: MinVotesOption = None,
@@ -199,7 +210,6 @@ def rank(
         check_folder,
         check_level,
         read_anchor,
-        read_columns,
         read_prior,
         read_time,
     )
@@ -210,6 +220,8 @@ def rank(
     from arena.cli.refusals import refusing
     from arena.cli.terminal import find_width, show_progress
     from arena.cli.writing import choose_format, write_text
+    from ranking.tables.table import FileOptions
+    from ranking.votes.readers import ROLES
 
     with refusing():
         given: dict[str, Any] = {
@@ -229,13 +241,15 @@ def rank(
             changes["prior"] = read_prior(prior)
         request = Request(
             by=tuple(dict.fromkeys(by or ())),
-            columns=read_columns(column),
+            columns=read_columns(column, ROLES, example="model_a=system_1"),
             style=tuple(dict.fromkeys(style or ())),
             judge=judge,
             changes=cast("OptionKeywords", changes),
             since=read_time("--since", since),
             until=read_time("--until", until),
             skip_bad_rows=skip_bad_rows,
+            outcomes=read_outcomes(outcome),
+            file=FileOptions(encoding=encoding, separator=separator, header=header),
         )
         chosen = choose_format(form, output, SUFFIXES, usual="table")
         check_folder(output)
@@ -252,7 +266,7 @@ def rank(
             write_picture(ranking.board, output)
             return
         if chosen == "csv":  # the other formats have room for it
-            for doubt in find_doubts(ranking.board, source):
+            for doubt in (*find_doubts(ranking.board, source), *source.told):
                 typer.echo(f"arena: {doubt}", err=True)
         write_text(render(ranking, chosen, width=find_width(output)), output)
 

@@ -8,7 +8,6 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from arena.cli.refusals import Refusal
-from ranking.votes.readers import ROLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +19,6 @@ __all__ = [
     "check_folder",
     "check_level",
     "read_anchor",
-    "read_columns",
     "read_prior",
     "read_time",
 ]
@@ -92,24 +90,6 @@ def read_anchor(text: str | None) -> tuple[str, float] | None:
     if not name or not isfinite(score):
         raise Refusal(f'--anchor "{text}" is not NAME=SCORE. Write for example "My model=1000".')
     return name, score
-
-
-def read_columns(texts: list[str] | None) -> dict[str, str]:
-    """Columns of a file by what they hold.
-
-    Raises:
-        Refusal: one is not ROLE=NAME, or the role is unknown.
-    """
-    columns = {}
-    for text in texts or ():
-        role, _, name = text.partition("=")
-        if role not in ROLES or not name:
-            raise Refusal(
-                f'--column "{text}" is not ROLE=NAME with a role among {", ".join(ROLES)}. '
-                "Write for example model_a=system_1."
-            )
-        columns[role] = name
-    return columns
 
 
 def check_anchor(anchor: tuple[str, float] | None, models: tuple[str, ...]) -> None:

@@ -83,7 +83,9 @@ def render(ranking: Ranking, form: Format, *, width: int | None) -> str:
     if form == "csv":
         return _render_csv(ranking)
     if form == "md":
-        return "\n".join(_render_markdown(t, b, ranking.source) for t, b in ranking.sections())
+        told = "".join(f"- {line}\n" for line in ranking.source.told)
+        parts = [_render_markdown(t, b, ranking.source) for t, b in ranking.sections()]
+        return "\n".join(parts) + told
     if form == "html":
         return _render_html(ranking)
     return _render_table(ranking, width)
@@ -231,6 +233,7 @@ def _render_table(ranking: Ranking, width: int | None) -> str:
         heading = title if ranking.parts else None
         parts.append(text_table(titles, lines, title=heading, right=right))
         parts += [_caption(board), *_remarks(board, ranking.source)]
+    parts += ranking.source.told
     return render_text(parts, width=width)
 
 
@@ -256,6 +259,8 @@ def _render_html(ranking: Ranking) -> str:
             f"<thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table>\n"
             f"<ul>{remarks}</ul>\n{_draw_figures(board, is_first=board is ranking.board)}"
         )
+    if ranking.source.told:
+        body += "<ul>" + "".join(f"<li>{escape(s)}</li>" for s in ranking.source.told) + "</ul>\n"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -73,7 +73,8 @@ def _check_one(place: Place) -> None:
 
 
 def _check_file(place: Place, request: Request) -> None:
-    if place.file is None and request.columns:
-        raise Refusal("--column names a file's columns, and there is no file. Leave it out.")
+    for option, is_given in request.list_file_options().items():
+        if place.file is None and is_given:
+            raise Refusal(f"{option} speaks of a file, and there is no file. Leave it out.")
     if place.file is not None and request.judge is not None:
         raise Refusal("--judge reads an arena's database, and not a file. Leave one of them out.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy as np
 from arena.cli.preflight import explain
 from arena.cli.refusals import Refusal
 from arena.leaderboards.recipe import DEFAULT_RECIPE, Recipe
-from ranking import Comparisons, InvalidVote, RankingError, Votes, read_votes
+from ranking import Comparisons, RankingError, Votes, read_votes
 from ranking.boards.options import OptionKeywords
 from ranking.boards.split import PERIODS
+from ranking.tables.table import FileOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,8 @@ class Request:
         since: no vote before this time.
         until: no vote at this time or after it.
         skip_bad_rows: leave out rows of a file that cannot be counted.
+        outcomes: what labels of a file mean.
+        file: what else is known of a file.
     """
 
     by: tuple[str, ...] = ()
@@ -47,6 +50,27 @@ class Request:
     since: datetime | None = None
     until: datetime | None = None
     skip_bad_rows: bool = False
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    file: FileOptions = field(default_factory=FileOptions)
+
+    def list_file_options(self) -> dict[str, bool]:
+        """Options that mean something for a file only, and whether they were given."""
+        return {
+            "--column": bool(self.columns),
+            "--outcome": bool(self.outcomes),
+            "--encoding": self.file.encoding is not None,
+            "--separator": self.file.separator is not None,
+            "--no-header": not self.file.header,
+            "--skip-bad-rows": self.skip_bad_rows,
+        }
+
+    def list_needs(self) -> set[str]:
+        """What must be known of every vote of a file."""
+        needs = {"voter"} if self.changes.get("cluster") else set()
+        if self.since or self.until or set(self.by) & set(PERIODS):
+            needs.add("time")
+        is_designed = self.changes.get("weights") == "design"
+        return needs | ({"draw_probability"} if is_designed else set())
 
     def choose_options(self, recipe: Recipe) -> Options:
         """The recipe's options, changed by those that were asked for."""
@@ -63,6 +87,7 @@ class Source:
         described: the same for the record: names, times, the last vote's number.
         recipe: how the leaderboards of those votes are made where nothing is asked for.
         rejected: rows left out, by reason.
+        told: how a file was read, in sentences.
         voters: how many voted, where the votes do not say who.
         remarks: what else was left out, and why.
     """
@@ -72,6 +97,7 @@ class Source:
     described: dict[str, Any] = field(default_factory=dict)
     recipe: Recipe = DEFAULT_RECIPE
     rejected: dict[str, int] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
     voters: int | None = None
     remarks: tuple[str, ...] = ()
 
@@ -100,40 +126,38 @@ def read_file(path: Path, request: Request) -> Source:
             groups=groups,
             covariates=request.style,
             skip_bad_rows=request.skip_bad_rows,
+            outcomes=request.outcomes,
+            needs=request.list_needs(),
+            options=request.file,
         )
     except OSError as error:
         raise Refusal(f"{path} cannot be read ({explain(error)}). Name another file.") from None
     except RankingError as error:
-        raise Refusal(_explain_bad_votes(path, error)) from None
-    except (ValueError, TypeError) as error:  # pandas' own: the file is not what its suffix says
-        reason = str(error).strip().splitlines()[0]
-        raise Refusal(f"{path} cannot be read: {reason}. Correct the file.") from None
-    votes = reading.votes
+        raise Refusal(f"{path}: {str(error).rstrip('.')}.") from None
+    votes, rejected = reading.votes, dict(reading.rejected)
     if isinstance(votes, Comparisons):
         _refuse_details(path, request)
     else:
-        votes = _check_details(path, _select_time(path, votes, request), request)
-    described = {"file": path.name, **describe_times(request), "rejected": reading.rejected}
-    return Source(name=str(path), votes=votes, described=described, rejected=reading.rejected)
+        votes = _check_details(path, _select_time(path, votes, request, rejected), request)
+    report = replace(reading.report, left_out={**reading.report.left_out, **rejected})
+    return Source(
+        name=str(path),
+        votes=votes,
+        described={**report.to_dict(), **describe_times(request)},
+        rejected=rejected,
+        told=tuple(report.to_lines()),
+    )
 
 
-def _explain_bad_votes(path: Path, error: RankingError) -> str:
-    if isinstance(error, InvalidVote) and error.row is not None:
-        return (
-            f"{path}: {error} (rows are counted from 0, without a header). "
-            "Correct the row, or leave such rows out with --skip-bad-rows."
-        )
-    hint = " Name it with --column." if str(error).startswith("no column for ") else ""
-    return f"{path}: {error}{'.' if hint else ''}{hint}"
-
-
-def _select_time(path: Path, votes: Votes, request: Request) -> Votes:
+def _select_time(path: Path, votes: Votes, request: Request, rejected: dict[str, int]) -> Votes:
     if request.since is None and request.until is None:
         return votes
     if votes.time is None:
         option = "--since" if request.since else "--until"
         raise Refusal(f"{path} has no column of times, which {option} needs. Leave it out.")
-    kept = np.ones(len(votes), dtype=bool)
+    kept = np.isfinite(votes.time)
+    if not kept.all():
+        rejected["no time, which --since and --until need"] = int((~kept).sum())
     if request.since is not None:
         kept &= votes.time >= request.since.timestamp()
     if request.until is not None:

@@ -84,9 +84,11 @@ def test_json_is_what_ranking_says(file: Path) -> None:
     report = agreement_report(table, by=["category", "pair"], replicates=50, seed=3, level=0.9)
     expected = json.loads(json.dumps(report.to_dict()))
     assert found["method"].pop("code_version") == package.__version__
-    assert found["method"].pop("input") == {
-        "file": "judgements.csv", "both_orders": ["machine"],
-    }  # fmt: skip
+    origin = found["method"].pop("input")
+    assert origin["file"] == "judgements.csv"
+    assert origin["both_orders"] == ["machine"]
+    assert origin["columns"]["outcome"] == "winner"
+    assert origin["labels"]["unparsable"] == {"outcome": "unparsable", "rows": 6}
     assert found == expected
     assert {part["group"] for part in found["parts"]} == {"category", "pair"}
     assert found["orders"][0]["unparsable"] > 0
@@ -248,10 +250,12 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
     rows = [("q1", "a", "crowd", "x", "y", "A"), ("q1", "b", "expert", "x", "y", "A")]
     odd = write(tmp_path / "odd.csv", columns, rows)
     assert refusal(str(odd)) == (
-        f"arena: {odd}: no column item or battle_id or battle or question_id for item; the table "
+        f"arena: {odd}: no column for kind (looked for kind, voter_kind, judge_kind); the table "
         "has ['question', 'who', 'role', 'model_a', 'model_b', 'winner']. Name it with "
-        "--column ROLE=NAME.\n"
+        "--column kind=NAME, or say of what kind all judges are with --kind expert (or crowd, "
+        "judge, …).\n"
     )
+    assert "Name it with --column item=NAME." in refusal(str(odd), "--kind", "expert")
     named = ("--column", "item=question", "--column", "judge=who", "--column", "kind=role")
     assert "Agreement" in agreement(str(odd), *named, *FEW).stdout
 
@@ -261,12 +265,12 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
     [
         (("--level", "95"), "--level 95 is not between 0 and 1. Write for example 0.95."),
         (("--family", "Amber"), '--family "Amber" is not NAME=VALUE. Write for example gpt-5-'),
-        (("--column", "=x"), '--column "=x" is not NAME=VALUE. Write for example item=question.'),
+        (("--column", "=x"), '--column "=x" is not ROLE=NAME with a role among winner, item, '),
         (("--output", "report.pdf"), 'nothing is known of ".pdf" files. Say which with --format'),
         (("--by", "colour", *ORDERS), "no column 'colour'; the table has ['item', "),
         (("--both-orders", "robot"), "no judge of kind 'robot'; there are crowd, expert, machine"),
         (("--arms", *ORDERS), "arms need the columns arm and shown."),
-        ((), "unknown verdict 'unparsable' in winner"),
+        ((), "both orders, say --both-orders machine"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_refused(
@@ -279,19 +283,17 @@ def test_what_cannot_be_done_is_refused(
 
 def test_a_row_that_cannot_be_counted_is_named(tmp_path: Path) -> None:
     columns = ("item", "judge", "kind", "model_a", "model_b", "winner")
-    bad = write(tmp_path / "bad.csv", columns, [("q1", "a", "crowd", "x", "y", "draw")])
+    bad = write(tmp_path / "bad.csv", columns, [("q1", "a", "crowd", "x", "y", "hm")])
     assert refusal(str(bad)) == (
-        f"arena: {bad}: row 0: unknown verdict 'draw' in winner; expected one of model_a, "
-        "model_b, tie, tie (bothbad), tie (inconsistent) (rows are counted from 0, without a "
-        "header). Correct the row.\n"
+        f'arena: {bad}: winner holds labels that are no known outcome: "hm" (1 row). Say what they '
+        "mean, such as --outcome hm=skip (or model_a, model_b, tie, both_bad, skip for no "
+        "verdict, name for a model's name).\n"
     )
     assert refusal(str(tmp_path / "none.csv")).endswith(
         "none.csv cannot be read (No such file or directory). Name another file.\n"
     )
     (tmp_path / "empty.csv").touch()
-    assert "empty.csv cannot be read: No columns to parse from file." in refusal(
-        str(tmp_path / "empty.csv")
-    )
+    assert "empty.csv: the file is empty." in refusal(str(tmp_path / "empty.csv"))
 
 
 def test_judgements_of_different_battles_are_no_agreement(tmp_path: Path) -> None:

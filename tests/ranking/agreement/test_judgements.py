@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranking import InvalidVote, Judgements, RankingError, audit_orders, read_judgements
+from ranking import InvalidVote, Judgements, audit_orders, read_judgements
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,11 +112,6 @@ def test_files_of_every_kind(tmp_path: Path, suffix: str) -> None:
     found = read_judgements(path)
     assert found.verdict.tolist() == [0, 2]
     assert found.inconsistent.tolist() == [False, True]
-
-
-def test_an_unknown_kind_of_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RankingError, match="unknown kind of file"):
-        read_judgements(tmp_path / "judgements.xlsx")
 
 
 def both_orders(straight: str | None, turned: str | None, item: str = "q1") -> list[dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""Tables from files as people have them: bytes in, columns of text out, and how it was done."""
