@@ -32,7 +32,8 @@ logger = logging.getLogger(__name__)
 
 # 2: the covariance of the strengths enters; `uncertainty`, `information`, `variance` are new.
 # 3: `uncertainty` sets a share aside for models that came late, and drops settled pairs sooner.
-POLICY_VERSION = 3
+# 4: `tempered` is new.
+POLICY_VERSION = 4
 _EVEN = 1e-9  # relative; what rounding makes of equal chances
 
 

@@ -152,7 +152,9 @@ class PairRule(_Section):
 class MatchmakingSettings(_Section):
     """How the next pair is drawn."""
 
-    policy: Literal["uniform", "closest", "variance", "information", "uncertainty"] = "uncertainty"
+    policy: Literal["uniform", "closest", "variance", "information", "uncertainty", "tempered"] = (
+        "tempered"
+    )
     # The share of draws spread evenly over all pairs: every pair keeps a known chance.
     exploration: float = Field(default=0.1, gt=0, le=1)
     seed: int | None = None

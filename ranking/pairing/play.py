@@ -112,7 +112,7 @@ class Drawing:
         constraints: Bounds on what is drawn.
     """
 
-    policy: str = "uncertainty"
+    policy: str = "tempered"
     exploration: float = 0.1
     refit_every: int = 100
     constraints: PairConstraints | None = None

@@ -285,9 +285,14 @@ def measure_coverage(
 
 
 def tabulate(
-    designs: Sequence[Design], arenas: int, *, seed: int, replicates: int
+    designs: Sequence[Design],
+    kinds: Sequence[IntervalKind],
+    arenas: int,
+    *,
+    seed: int,
+    replicates: int,
 ) -> Iterator[str]:
-    """Lines of a Markdown table, one a design."""
+    """Lines of a Markdown table, one a design; a dash for a kind that was not asked for."""
     yield (
         "| design | percentile | pivot | sandwich "
         "| all models at once, percentile / sandwich | all ranks, percentile / sandwich |"
@@ -295,13 +300,17 @@ def tabulate(
     yield "|---|---|---|---|---|---|"
     for design in designs:
         start = time.perf_counter()
-        found = measure_coverage(design, KINDS, arenas=arenas, seed=seed, replicates=replicates)
-        cells = [f"{100 * c.single:.1f} ± {100 * c.standard_error:.1f}" for c in found.values()]
-        pair = (found["bootstrap"], found["sandwich"])
-        cells.append(" / ".join(f"{100 * c.whole:.1f}" for c in pair))
-        cells.append(" / ".join(f"{100 * c.ranks:.1f}" for c in pair))
+        found = measure_coverage(design, kinds, arenas=arenas, seed=seed, replicates=replicates)
+        asked = [found.get(kind) for kind in KINDS]
+        cells = [
+            "–" if c is None else f"{100 * c.single:.1f} ± {100 * c.standard_error:.1f}"
+            for c in asked
+        ]
+        pair = (found.get("bootstrap"), found.get("sandwich"))
+        cells.append(" / ".join("–" if c is None else f"{100 * c.whole:.1f}" for c in pair))
+        cells.append(" / ".join("–" if c is None else f"{100 * c.ranks:.1f}" for c in pair))
         yield f"| {design.name} | " + " | ".join(cells) + " |"
-        took = f"{time.perf_counter() - start:.0f} s, {pair[0].arenas} arenas"
+        took = f"{time.perf_counter() - start:.0f} s, {next(iter(found.values())).arenas} arenas"
         print(f"{design.name}: {took}", file=sys.stderr, flush=True)
 
 
@@ -312,9 +321,12 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=400)
     parser.add_argument("--seed", type=int, default=SEED, help="of the first arena")
     parser.add_argument("--only", nargs="*", default=[""], help="parts of the names of designs")
+    parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS)
     options = parser.parse_args()
     designs = [d for d in DESIGNS if any(part in d.name for part in options.only)]
-    lines = tabulate(designs, options.arenas, seed=options.seed, replicates=options.replicates)
+    lines = tabulate(
+        designs, options.kinds, options.arenas, seed=options.seed, replicates=options.replicates
+    )
     for line in lines:
         print(line, flush=True)
 

@@ -4,6 +4,7 @@ Run from the repository root (-P, so that `ranking` is the package and not a fil
 one) with the file of strengths, and name the parts that are wanted:
 
     python -P tests/benchmarks/pairing.py own_fits.csv savings limits newcomer coverage fans speed
+    python -P tests/benchmarks/pairing.py own_fits.csv mixtures --seed 101
 
 The file is the public arena of 2024-08-14: 129 models, column bt_halftie.
 """
@@ -19,6 +20,7 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from unittest.mock import patch
 
 import numpy as np
 from scipy.optimize import brentq
@@ -26,6 +28,7 @@ from scipy.special import expit, ndtr
 
 from ranking import Options, compute_leaderboard
 from ranking.fits.bradley_terry import DEFAULT_PRIOR, PairCounts
+from ranking.pairing import policies
 from ranking.pairing.constraints import PairConstraints, constrain
 from ranking.pairing.play import Crowd, Drawing, play_arena, play_newcomer
 from ranking.pairing.policies import POLICIES, pair_distribution
@@ -53,16 +56,19 @@ COVERED = ((20, 1_000), (20, 4_000), *((models, votes) for models, votes, _ in S
 FITS = 160
 REPLICATES = 400
 NEWCOMER = (20, 10_000)
+MIXTURES = (0.0, 0.1, 0.15, 0.2, 0.25, 0.5)
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What every part needs: strengths, how many arenas, how many processes."""
+    """What every part needs: strengths, policies, how many arenas, how many processes."""
 
     pool: tuple[float, ...]
+    policies: tuple[str, ...]
     arenas: int | None
     processes: int
     exploration: float
+    seed: int
 
 
 def describe(spread: Spread, digits: int = 2) -> str:
@@ -82,12 +88,13 @@ def tabulate_savings(bench: Bench) -> Iterator[str]:
         study = Study(
             drawings=tuple(
                 Drawing(policy=p, exploration=bench.exploration, refit_every=votes // FITS)
-                for p in POLICIES
+                for p in bench.policies
             ),
             votes=votes,
             arenas=bench.arenas or arenas,
             models=models,
             pool=bench.pool,
+            seed=bench.seed,
         )
         for result in compare_policies(study, processes=bench.processes):
             needs = " | ".join(describe(result.average_needs[m]) for m in MEASURES)
@@ -97,6 +104,34 @@ def tabulate_savings(bench: Bench) -> Iterator[str]:
                 f"| {describe(result.uniform_needs['resolved'])} | {needs} "
                 f"| {100 * result.wrong.median:.2f} % | {100 * result.covered:.1f} % |"
             )
+
+
+def tabulate_mixtures(bench: Bench) -> Iterator[str]:
+    """What a share of `information` in `uncertainty` costs of the order, and gives the scores."""
+    yield (
+        "| models, votes, arenas | share | uniform needs, same order, on average "
+        "| same error, on average | intervals hold |"
+    )
+    yield "|---|---|---|---|---|"
+    for (models, votes, arenas), share in product(SIZES, MIXTURES):
+        drawing = Drawing(
+            policy="tempered", exploration=bench.exploration, refit_every=votes // FITS
+        )
+        study = Study(
+            drawings=(drawing,),
+            votes=votes,
+            arenas=bench.arenas or arenas,
+            models=models,
+            pool=bench.pool,
+            seed=bench.seed,
+        )
+        with patch.object(policies, "TEMPER", share):
+            (result,) = compare_policies(study, processes=1)
+        order, error = (describe(result.average_needs[m]) for m in ("resolved", "error"))
+        yield (
+            f"| {models}, {votes:,}, {study.arenas} | {share:.0%} | {order} | {error} "
+            f"| {100 * result.covered:.1f} % |"
+        )
 
 
 def tabulate_limits(bench: Bench) -> Iterator[str]:
@@ -159,7 +194,7 @@ def tabulate_newcomers(bench: Bench) -> Iterator[str]:
     arenas = range(bench.arenas or 30)
     yield "| policy | to twice the field's median standard error | to the median itself |"
     yield "|---|---|---|"
-    for policy in POLICIES:
+    for policy in bench.policies:
         drawing = Drawing(policy=policy, exploration=bench.exploration, refit_every=25)
         cells = []
         for known in (2.0, 1.0):
@@ -184,7 +219,7 @@ def tabulate_coverage(bench: Bench) -> Iterator[str]:
         "| design weights | effective votes |"
     )
     yield "|---|---|---|---|---|---|---|"
-    for (models, votes), policy in product(COVERED, POLICIES):
+    for (models, votes), policy in product(COVERED, bench.policies):
         drawing = Drawing(policy=policy, exploration=bench.exploration, refit_every=votes // FITS)
         study = Study(drawings=(), votes=votes, models=models, pool=bench.pool, seed=1)
         arenas = range(bench.arenas or 2_000 // models)
@@ -261,14 +296,14 @@ def _favour(
     return float(course.least_share[i]), float(course.largest_share[i]), float(off)
 
 
-def tabulate_speed(_bench: Bench) -> Iterator[str]:
+def tabulate_speed(bench: Bench) -> Iterator[str]:
     """Median processor times among 300 models: the machine may be busy with other things."""
     models = 300
     votes = simulate_votes(draw_strengths(models, seed=1), 60_000, seed=2)
     start = time.process_time()
     posterior = Posterior.from_counts(PairCounts.from_comparisons(votes.count()))
     yield f"full refit {1e3 * (time.process_time() - start):.0f} ms"
-    for policy in POLICIES:
+    for policy in bench.policies:
         weigh = partial(
             pair_distribution, posterior.strengths, posterior.covariance, posterior.counts,
             policy=policy, exploration=0.1,
@@ -303,6 +338,7 @@ def _map(bench: Bench, play: Callable[[int], Result], arenas: range) -> list[Res
 
 PARTS: dict[str, Callable[[Bench], Iterator[str]]] = {
     "savings": tabulate_savings,
+    "mixtures": tabulate_mixtures,
     "limits": tabulate_limits,
     "newcomer": tabulate_newcomers,
     "coverage": tabulate_coverage,
@@ -319,9 +355,18 @@ def main() -> None:
     parser.add_argument("--arenas", type=int, help="of every part, instead of its own number")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--exploration", type=float, default=0.1)
+    parser.add_argument("--policies", nargs="*", choices=POLICIES, default=list(POLICIES))
+    parser.add_argument("--seed", type=int, default=0, help="of savings and mixtures")
     options = parser.parse_args()
     pool = tuple(read_strengths(options.file, column="bt_halftie").values())
-    bench = Bench(pool, options.arenas, options.processes, options.exploration)
+    bench = Bench(
+        pool=pool,
+        policies=tuple(options.policies),
+        arenas=options.arenas,
+        processes=options.processes,
+        exploration=options.exploration,
+        seed=options.seed,
+    )
     for part in options.parts:
         start = time.perf_counter()
         print(f"\n{part}\n")

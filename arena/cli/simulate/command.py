@@ -12,7 +12,7 @@ __all__ = ["EXAMPLES", "simulate"]
 # Empty lines between: the help folds the others into one.
 EXAMPLES = """Examples:
 
-arena simulate --models 20 --votes 16000 --policy uncertainty --policy closest
+arena simulate --models 20 --votes 16000 --policy tempered --policy closest
 
 arena simulate board.json --tie 0.6 --careless 0.05 --plot courses.html
 
@@ -47,8 +47,8 @@ PolicyOption = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME",
-        help="To compare: uniform, closest, variance, information or uncertainty; repeat for "
-        "more. All of them if none.",
+        help="To compare: uniform, closest, variance, information, uncertainty or tempered; repeat "
+        "for more. All of them if none.",
     ),
 ]
 ExplorationOption = Annotated[float, typer.Option(help="Share of draws that stay uniform.")]

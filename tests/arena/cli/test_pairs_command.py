@@ -50,7 +50,7 @@ def test_the_table_names_the_newcomer(config: Path) -> None:
     lines = [line for line in done.stdout.splitlines() if "│" in line]
     assert len(lines) == 4
     assert sum("Dune, until 300 votes" in line for line in lines) == 3
-    assert "Next pairs under uncertainty" in done.stdout
+    assert "Next pairs under tempered" in done.stdout
     assert "and 2 pairs less likely than these" in done.stdout
 
 
@@ -64,7 +64,7 @@ def test_where_nobody_is_new_the_table_has_no_column_for_it(config: Path) -> Non
 
 def test_json_has_the_whole_distribution(config: Path) -> None:
     told = json.loads(pairs(config, "--format", "json").stdout)
-    assert (told["policy"], told["pairs"]) == ("uncertainty", 6)
+    assert (told["policy"], told["pairs"]) == ("tempered", 6)
     assert sum(pair["probability"] for pair in told["prospects"]) == pytest.approx(1)
     votes = {pair["model_a"]: pair["votes_a"] for pair in told["prospects"]}
     votes |= {pair["model_b"]: pair["votes_b"] for pair in told["prospects"]}

@@ -37,7 +37,7 @@ def simulate_json(*arguments: str) -> dict[str, Any]:
 
 def test_the_table_has_a_line_a_policy_and_says_how_it_was_made() -> None:
     text = simulate(*QUICK, "--newcomer", "50", "--resolved", "0.3").stdout
-    for policy in ("uniform", "closest", "variance", "information", "uncertainty"):
+    for policy in ("uniform", "closest", "variance", "information", "uncertainty", "tempered"):
         assert re.search(rf"^│ *{policy} +│ +\d+\.\d%", text, re.MULTILINE)
     words = " ".join(text.split())
     assert (

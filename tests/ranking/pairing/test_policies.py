@@ -15,6 +15,7 @@ from ranking.pairing.policies import (
     CLOSENESS,
     MOST_DUE,
     POLICIES,
+    TEMPER,
     WELCOMING,
     closest_weights,
     find_games_due,
@@ -119,6 +120,15 @@ def test_weights_are_as_the_formulas_say(policy: str) -> None:
     assert found.probability == pytest.approx(0.2 / 6 + 0.8 * np.array(expected) / sum(expected))
 
 
+def test_tempered_is_a_mixture_of_uncertainty_and_information() -> None:
+    strengths, covariance = np.array([0.4, -0.1, -0.3, 1.5]), np.diag([0.02, 0.01, 0.03, 0.02])
+    own, order, scores = (
+        pair_distribution(strengths, covariance, policy=policy, exploration=1e-9).probability
+        for policy in ("tempered", "uncertainty", "information")
+    )
+    assert own == pytest.approx((1 - TEMPER) * order + TEMPER * scores, rel=1e-5)
+
+
 def test_a_model_far_from_all_others_is_not_left_behind() -> None:
     """Its order is beyond doubt; only how little is known of it makes it interesting."""
     strengths = np.array([0.0, 0.05, -0.05, 0.1, 4.0])
@@ -131,7 +141,8 @@ def test_a_model_far_from_all_others_is_not_left_behind() -> None:
     assert shares[1] > 0.1
 
 
-def test_two_thirds_of_the_draws_of_uncertainty_are_a_newcomers() -> None:
+@pytest.mark.parametrize("policy", ["uncertainty", "tempered"])
+def test_two_thirds_of_the_draws_are_a_newcomers(policy: str) -> None:
     strengths, covariance = np.array([0.0, 0.1, -0.1, 1.0]), np.diag([0.01, 0.01, 0.01, 9.0])
     late = np.array([False, False, False, True])
 
@@ -140,7 +151,7 @@ def test_two_thirds_of_the_draws_of_uncertainty_are_a_newcomers() -> None:
             strengths, covariance, policy=policy, exploration=0.2, newcomers=newcomers
         ).probability
 
-    before, after = draw("uncertainty", None), draw("uncertainty", late)
+    before, after = draw(policy, None), draw(policy, late)
     theirs = np.array([2, 4, 5])  # (0, 3), (1, 3), (2, 3)
     others = np.array([0, 1, 3])
     apart = [math.log(1 + math.exp(-d) / (1 + math.exp(-d)) ** 2 * 9.01) for d in (1, 0.9, 1.1)]
@@ -150,10 +161,10 @@ def test_two_thirds_of_the_draws_of_uncertainty_are_a_newcomers() -> None:
     expected[others] += 0.8 / 3 * left / left.sum()
     assert after == pytest.approx(expected)
     # Of whom so little is known it would else be in every battle.
-    assert before[theirs].sum() > 0.85 > after[theirs].sum()
-    assert set(POLICIES) > WELCOMING == {"uncertainty"}
-    for policy in set(POLICIES) - WELCOMING:
-        assert draw(policy, late) == pytest.approx(draw(policy, None))
+    assert before[theirs].sum() > 0.8 > after[theirs].sum()
+    assert set(POLICIES) > WELCOMING == {"uncertainty", "tempered"}
+    for other in set(POLICIES) - WELCOMING:
+        assert draw(other, late) == pytest.approx(draw(other, None))
 
 
 @given(st.lists(st.booleans(), min_size=4, max_size=9).filter(any), EXPLORATION)
