@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from arena.battle.answering import Answering
-from arena.battle.heartbeat import Upkeep
+from arena.battle.upkeep import Upkeep
 from arena.battle.watching import Watching
 from arena.rules.actions import Action, Terms
 from arena.rules.battles import (

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 UPDATES_PER_SECOND = 200
 SHORTEST_TICK = 0.1
 FIRST_TEXT_TICK = 0.05
+ELSEWHERE_TICK = 0.5
 _LAST_VIEW_TICKS = 40
 
 
@@ -159,7 +160,7 @@ class Watching:
             yield await self.recorded_view(battle)
             if battle.status is not BattleStatus.ANSWERING:
                 return
-            await asyncio.sleep(1)  # another process answers it
+            await asyncio.sleep(ELSEWHERE_TICK)  # another process answers it
 
     @contextmanager
     def _watching(self, live: Answering) -> Iterator[None]:

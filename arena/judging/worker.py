@@ -18,15 +18,12 @@ from typing import TYPE_CHECKING
 
 from arena.judging.asking import Asking, Ended
 from arena.judging.orders import RunOrder
-from arena.store import Store, open_store
+from arena.store import Heartbeat, open_store
 from serving.protocol import ServingError
 from serving.roster import Roster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# The register of workers takes one for dead after six missed beats.
-_BEAT_SECONDS = 5.0
 
 
 def tell(event: str, **details: object) -> None:
@@ -43,27 +40,20 @@ def _report(ended: Ended) -> None:
 async def work(order: RunOrder) -> None:
     """Carries out an order."""
     store = open_store(order.database_url)
-    worker_id = store.workers.register()
-    beating = asyncio.create_task(_beat(store, worker_id))
+    heartbeat = Heartbeat(store.workers)
     try:
         async with Roster([order.spec]) as roster:
             model = roster.models[order.spec.name]
-            asking = Asking(store, model, order=order, worker_id=worker_id, report=_report)
+            asking = Asking(
+                store, model, order=order, worker_id=heartbeat.worker_id, report=_report
+            )
             _stop_when_told(asking.stop)
             tell("started")
             await asking.run()
             tell("done", stopped_by=asking.stopped_by)
     finally:
-        beating.cancel()
-        store.workers.sign_off(worker_id)
+        heartbeat.sign_off()
         store.close()
-
-
-async def _beat(store: Store, worker_id: str) -> None:
-    while True:
-        await asyncio.sleep(_BEAT_SECONDS)
-        with contextlib.suppress(Exception):  # a missed beat is made good by the next
-            await asyncio.to_thread(store.workers.beat, worker_id)
 
 
 def _stop_when_told(stop: Callable[[], None]) -> None:

@@ -24,12 +24,13 @@ from arena.store.snapshots import Snapshot, Snapshots
 from arena.store.token_counts import TokenCounts, Tokens
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
 from arena.store.voted_answers import Answer, VotedAnswers, VotedBattle
-from arena.store.workers import Workers
+from arena.store.workers import HEARTBEAT_SECONDS, Heartbeat, Workers
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
 __all__ = [
+    "HEARTBEAT_SECONDS",
     "UNPARSABLE",
     "AlreadyJudged",
     "Answer",
@@ -40,6 +41,7 @@ __all__ = [
     "DetailedCount",
     "ExpertAssignments",
     "ExpertRecords",
+    "Heartbeat",
     "JudgeVerdict",
     "JudgeVerdicts",
     "JudgedBattles",

@@ -18,7 +18,7 @@ from arena.rules.judgements import CallKey, CallStatus, Judge, JudgeMode
 from arena.store.engine import begin_write
 from arena.store.judge_tables import judge_calls, judges
 from arena.store.tables import voters, workers
-from arena.store.workers import is_gone
+from arena.store.workers import is_gone, read_clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -264,4 +264,4 @@ def _is_lost(connection: Connection, worker_id: str | None) -> bool:
     """Whether nobody is left who could record the end of what this worker asked."""
     query = select(workers).where(workers.c.id == worker_id)
     row = connection.execute(query).mappings().one_or_none()
-    return row is None or is_gone(row)
+    return row is None or is_gone(row, now=read_clock(connection))

@@ -1,10 +1,12 @@
-"""A process on the register of workers: alive, and looking for what dead ones left."""
+"""A process that answers battles: alive on the register, and looking for what dead ones left."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from typing import TYPE_CHECKING
+
+from arena.store import HEARTBEAT_SECONDS, Heartbeat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,11 +15,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HEARTBEAT_SECONDS = 5.0
-
 
 class Upkeep:
-    """Registers this process, says that it is alive, and marks what nobody is answering.
+    """Keeps this process on the register, and marks the battles that nobody is answering.
 
     Args:
         workers: the register.
@@ -31,33 +31,40 @@ class Upkeep:
         self._workers = workers
         self._live = live
         self.worker_id = ""
-        self._task: asyncio.Task[None] | None = None
+        self._heartbeat: Heartbeat | None = None
+        self._sweeping: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Registers, and marks at once what dead processes left behind."""
-        self.worker_id = await asyncio.to_thread(self._workers.register)
+        self._heartbeat = await asyncio.to_thread(Heartbeat, self._workers)
+        self.worker_id = self._heartbeat.worker_id
         await self._sweep()
-        self._task = asyncio.create_task(self._keep_up())
+        self._sweeping = asyncio.create_task(self._keep_sweeping())
 
     async def rest(self) -> None:
-        """Stops the heartbeat; the process stays on the register until it signs off."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        """Looks for nothing any more; the heart goes on beating until the process signs off."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.wait([self._sweeping])
 
     async def sign_off(self) -> None:
         """Says that this process has stopped in good order."""
-        await asyncio.to_thread(self._workers.sign_off, self.worker_id)
+        if self._heartbeat is not None:
+            await asyncio.to_thread(self._heartbeat.sign_off)
 
-    async def _keep_up(self) -> None:
+    async def _keep_sweeping(self) -> None:
+        is_open = True
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             try:
-                await asyncio.to_thread(self._workers.beat, self.worker_id)
                 await self._sweep()
             except Exception:
-                # The database may be back at the next beat; ending here would be silent.
-                logger.exception("the heartbeat could not be stored")
+                # Said once. The database may be back the next time; ending here would be silent.
+                if is_open:
+                    logger.exception("lost battles cannot be looked for")
+                is_open = False
+            else:
+                is_open = True
 
     async def _sweep(self) -> None:
         found = await asyncio.to_thread(
