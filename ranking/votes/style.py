@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ from ranking.errors import InvalidVote
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
@@ -28,11 +32,10 @@ _METADATA = {
     "lists": "list_count_{side}",
     "bold": "bold_count_{side}",
 }
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
-_OPEN_FENCE = re.compile(r"^ {0,3}(```|~~~).*\Z", re.MULTILINE | re.DOTALL)
-_HEADER = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
-_LIST_ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S", re.MULTILINE)
-_BOLD = re.compile(r"\*\*(?=\S)[^*\n]+?\*\*|__(?=\S)[^_\n]+?__")
+# A text without any of these has no header, list or bold span, and most answers of a line or
+# two have none.
+_MARKUP = re.compile(r"[#*_=+-]|^[ \t>]*\d{1,9}[.)]", re.MULTILINE)
+_BOLD = ("**", "__")
 
 
 class Markdown(NamedTuple):
@@ -44,12 +47,23 @@ class Markdown(NamedTuple):
 
 
 def count_markdown(text: str) -> Markdown:
-    """Headers, bold spans and list items outside code blocks."""
-    prose = _OPEN_FENCE.sub("", _FENCE.sub("", text))
+    """Headers, bold spans and list items as a reader sees them.
+
+    What stands in code is code, and what is escaped is text; see `ranking.votes.markdown`.
+    """
+    if _MARKUP.search(text) is None:
+        return Markdown(headers=0, bold=0, lists=0)
+    parser = _block_parser()
+    counts = Counter({"heading_open": 0, "list_item_open": 0, "strong_open": 0})
+    env: dict[str, Any] = {}
+    for token in parser.parse(text, env):
+        counts[token.type] += 1
+        if token.type == "inline" and any(mark in token.content for mark in _BOLD):
+            spans: list[Token] = []
+            parser.inline.parse(token.content, parser, env, spans)
+            counts.update(span.type for span in spans)
     return Markdown(
-        headers=len(_HEADER.findall(prose)),
-        bold=len(_BOLD.findall(prose)),
-        lists=len(_LIST_ITEM.findall(prose)),
+        headers=counts["heading_open"], bold=counts["strong_open"], lists=counts["list_item_open"]
     )
 
 
@@ -91,6 +105,17 @@ def read_style_metadata(column: Sequence[Mapping[str, Any]]) -> dict[str, Floats
             features[name] = [_read_amount(record, field, row) for row, record in enumerate(column)]
         sides.append(features)
     return compare_style(*sides)
+
+
+@cache
+def _block_parser() -> MarkdownIt:
+    """A parser that leaves the text of a block alone: only some of it is worth reading."""
+    # Reading votes from a file needs no parser.
+    from ranking.votes.markdown import markdown_parser
+
+    parser = markdown_parser()
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
 
 
 def _read_amount(record: Mapping[str, Any] | str, field: str, row: int) -> float:
