@@ -139,36 +139,8 @@
     prompt.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
-  // A new turn of a battle is shown from its prompt on, and then stays: text that moves while
-  // somebody reads cannot be compared.
-  const startsAt = new Map();
-  const showTurn = () => {
-    if (!find(".battle-status")) return;
-    for (const id of ["panel-a", "panel-b"]) {
-      const log = document.querySelector(`#${id} [role=log]`);
-      const prompts = log?.querySelectorAll(".user-row");
-      if (!prompts?.length || startsAt.get(id) === prompts.length) continue;
-      startsAt.set(id, prompts.length);
-      const last = prompts[prompts.length - 1];
-      log.scrollTop += last.getBoundingClientRect().top - log.getBoundingClientRect().top - 12;
-    }
-  };
-
   // Names for screen readers that Gradio gives no setting for.
   const label = () => {
-    for (const id of ["panel-a", "panel-b"]) {
-      const panel = document.getElementById(id);
-      const log = panel?.querySelector("[role=log]");
-      const title = panel?.closest(".panel-column")?.querySelector(".panel-title");
-      if (!log || !title || log.getAttribute("aria-live") === "off") continue;
-      log.setAttribute("aria-label", title.textContent);
-      // Read out when complete (the status line says so), not word by word on both sides.
-      log.setAttribute("aria-live", "off");
-      log.setAttribute("tabindex", "0");
-    }
-    for (const words of document.querySelectorAll(".placeholder-content[role]")) {
-      words.removeAttribute("role");
-    }
     find("#state")?.setAttribute("tabindex", "-1");
     for (const key of "1234") find(`#vote-${key}`)?.setAttribute("aria-keyshortcuts", key);
   };
@@ -203,7 +175,6 @@
     const refresh = () => {
       follow();
       label();
-      showTurn();
       restore();
       const prompt = find("#prompt textarea");
       if (prompt && !focused) {

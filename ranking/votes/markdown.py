@@ -26,7 +26,7 @@ _WIDE = ("W", "F", "H")  # how Unicode calls the widths that only these language
 
 def markdown_parser() -> MarkdownIt:
     """A parser of its own, to which rules may be added."""
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 50})
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
     parser.enable(["table", "strikethrough"])
     parser.disable(["html_block", "html_inline"])
     parser.inline.ruler.at("emphasis", _beside_wide_text(emphasis.tokenize, "*"))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from arena.battle.conductor import ArenaFull
+from arena.battle.views import SideState
 from arena.matchmaking.matchmaker import TooFewModels
 from arena.rules.battles import (
     BattleBusy,
@@ -34,8 +35,9 @@ from arena.rules.battles import (
     VoteStale,
 )
 from arena.web.battle.parts import lay_out
-from arena.web.battle.render import ChatMessage, battle_state, chat_messages, reveal_cards
+from arena.web.battle.render import battle_state, reveal_cards
 from arena.web.layout import html_part, page_header
+from arena.web.panel import PanelWriter, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -50,7 +52,10 @@ logger = logging.getLogger(__name__)
 # A battle whenever it has something new to show; `None` before the first prompt.
 Views = AsyncGenerator["BattleView | None"]
 # The conversations of both sides and the battle's state, as every event writes them.
-Updates = tuple[list[ChatMessage], list[ChatMessage], str]
+Updates = tuple[list[Turn], list[Turn], str]
+
+# What renders each side while an event lasts.
+Panels = dict[Side, PanelWriter]
 
 _NOTICES: dict[type[Exception], str] = {
     ArenaFull: "full",
@@ -109,7 +114,10 @@ class BattlePage:
             header = page_header(texts, title=title, language=language, active="arena")
             html_part(header, elem_id="site")
             self._parts = lay_out(
-                texts, known_prompts=conductor.known_prompts, offer_ideas=bool(self._ideas)
+                texts,
+                language=language,
+                known_prompts=conductor.known_prompts,
+                offer_ideas=bool(self._ideas),
             )
             self._connect()
 
@@ -178,13 +186,14 @@ class BattlePage:
         async def _run(request: gr.Request, *sent: object) -> AsyncGenerator[Updates]:
             values = [value if isinstance(value, str) else "" for value in sent]
             voter_id = self._tokens.read(request.cookies)
+            panels = _new_panels()
             if voter_id is None:
                 yield await self._render(None, "", notice=self._texts["notice"]["cookies"])
                 return
             try:
                 async with aclosing(await handler(voter_id, *values)) as views:
                     async for view in views:
-                        yield await self._render(view, voter_id)
+                        yield await self._render(view, voter_id, panels=panels)
             except (BattleError, ArenaFull, TooFewModels) as error:
                 yield await self._render_again(values[-1], voter_id, notice=self._words(error))
             except Exception:
@@ -239,15 +248,23 @@ class BattlePage:
             return secrets.choice(self._ideas)
         return secrets.choice([idea for idea in self._ideas if idea in known] or known)
 
-    async def _render(self, view: BattleView | None, voter_id: str, *, notice: str = "") -> Updates:
+    async def _render(
+        self,
+        view: BattleView | None,
+        voter_id: str,
+        *,
+        notice: str = "",
+        panels: Panels | None = None,
+    ) -> Updates:
         """A battle as the page shows it; the names only if the view has them."""
         reveal = ""
         if view is not None and view.status is BattleStatus.VOTED:
             votes = await self._conductor.votes_of(voter_id)
             reveal = reveal_cards(self._texts, view, votes=votes, language=self._language)
+        panels = panels or _new_panels()
         return (
-            chat_messages(view, Side.A),
-            chat_messages(view, Side.B),
+            await _turns(view, Side.A, panels),
+            await _turns(view, Side.B, panels),
             battle_state(self._texts, view, notice=notice, reveal=reveal),
         )
 
@@ -273,3 +290,16 @@ def _read_number(sent: str) -> int:
 
 async def _once(view: BattleView | None) -> Views:
     yield view
+
+
+def _new_panels() -> Panels:
+    return {side: PanelWriter() for side in Side}
+
+
+async def _turns(view: BattleView | None, side: Side, panels: Panels) -> list[Turn]:
+    """The conversation on one side."""
+    if view is None:
+        return []
+    shown = view.side(side)
+    is_writing = shown.state is SideState.WRITING
+    return await panels[side].write(view.prompts, shown.answers, is_writing=is_writing)

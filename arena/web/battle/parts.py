@@ -10,19 +10,14 @@ import gradio as gr
 from arena.rules.battles import Side
 from arena.web.battle.render import VOTE_KEYS, battle_state
 from arena.web.layout import html_part
+from arena.web.panel import lay_out_panel
+from arena.web.templating import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.rules.battles import Outcome
     from arena.web.texts import Texts
-
-# Single dollars are turned into \( \) by `markup`, which knows them from prices.
-LATEX: list[dict[str, str | bool]] = [
-    {"left": "$$", "right": "$$", "display": True},
-    {"left": "\\[", "right": "\\]", "display": True},
-    {"left": "\\(", "right": "\\)", "display": False},
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +30,8 @@ class Parts:
     what the prompt box invites to) the page's script reads off `state`.
     """
 
-    chat_a: gr.Chatbot
-    chat_b: gr.Chatbot
+    chat_a: gr.HTML
+    chat_b: gr.HTML
     state: gr.HTML
     votes: dict[Outcome, gr.Button]
     battle_id: gr.Textbox
@@ -53,20 +48,27 @@ class Parts:
 
 
 def lay_out(
-    texts: Texts, *, known_prompts: Sequence[str] | None, offer_ideas: bool = True
+    texts: Texts,
+    *,
+    language: str,
+    known_prompts: Sequence[str] | None,
+    offer_ideas: bool = True,
 ) -> Parts:
     """Places the components inside the open Blocks, top to bottom as a volunteer reads.
 
     Args:
         texts: of the page's language.
+        language: its code, as in the page's path.
         known_prompts: the only prompts that can be answered, offered to pick from; `None`
             where any prompt will do.
         offer_ideas: whether "surprise me" is shown.
     """
     words = texts["battle"]
-    html_part(_how_it_works(texts), elem_id="how")
+    html_part(render("battle/how.html", texts=texts), elem_id="how")
     with gr.Row(elem_id="panels"):
-        chat_a, chat_b = (lay_out_panel(texts, side) for side in Side)
+        chat_a, chat_b = (
+            lay_out_panel(texts, side, language=language, follows=True) for side in Side
+        )
     state = html_part(battle_state(texts, None), elem_id="state")
     with gr.Row(elem_id="votes"):
         votes = {
@@ -90,7 +92,7 @@ def lay_out(
         regenerate = gr.Button(words["regenerate"], elem_id="regenerate", size="sm")
         retry = gr.Button(words["retry"], elem_id="retry", size="sm")
         new = gr.Button(words["new"], elem_id="new-battle", size="sm")
-        html_part(f'<p class="keys-hint">{words["keys_hint"]}</p>', elem_id="keys-hint")
+        html_part(render("battle/keys_hint.html", words=words["keys_hint"]), elem_id="keys-hint")
     if known_prompts is not None:
         _offer(known_prompts, prompt, title=words["recorded_title"])
     return Parts(
@@ -110,37 +112,6 @@ def lay_out(
         new=new,
         restore=gr.Button(visible="hidden", elem_id="restore"),
     )
-
-
-def _how_it_works(texts: Texts) -> str:
-    words = texts["battle"]
-    steps = "".join(f"<li>{words[f'how_{step}']}</li>" for step in (1, 2, 3))
-    tagline = texts["site"]["tagline"]
-    return f'<section class="how"><h1>{tagline}</h1><ol>{steps}</ol></section>'
-
-
-def lay_out_panel(texts: Texts, side: Side) -> gr.Chatbot:
-    """One conversation with its title, and a line below it."""
-    words = texts["battle"]
-    with gr.Column(elem_classes="panel-column", min_width=280):
-        html_part(f'<h2 class="panel-title">{words[f"model_{side}"]}</h2>')
-        chat = gr.Chatbot(
-            show_label=False,
-            container=False,
-            height="100%",
-            elem_id=f"panel-{side}",
-            placeholder=words[f"panel_{side}_empty"],
-            latex_delimiters=LATEX,
-            sanitize_html=True,
-            allow_tags=False,
-            feedback_options=None,
-            buttons=["copy"],
-            autoscroll=False,
-            layout="bubble",
-            group_consecutive_messages=False,
-        )
-        html_part('<p class="side-note"></p>', elem_id=f"note-{side}", elem_classes="side-note-box")
-    return chat
 
 
 def _offer(prompts: Sequence[str], box: gr.Textbox, *, title: str) -> None:

@@ -1,17 +1,16 @@
-"""A battle's view as the values of the page's components. Pure: no request, no Gradio event."""
+"""What stands around the two conversations of a battle. Pure: no request, no Gradio event."""
 
 from __future__ import annotations
 
-from html import escape
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from arena.battle.views import SideState
 from arena.rules.actions import FIRST_ACTIONS, Action
 from arena.rules.battles import BattleStatus, Outcome, Side
-from arena.web.markup import shown
+from arena.web.templating import render
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from arena.battle.views import BattleView, Reveal, SideView
     from arena.web.texts import Texts
@@ -22,30 +21,6 @@ VOTE_KEYS = {
     Outcome.TIE: "vote_tie",
     Outcome.BOTH_BAD: "vote_bothbad",
 }
-
-
-class ChatMessage(TypedDict):
-    """A message as Gradio 6's Chatbot sends it to the browser."""
-
-    role: str
-    content: list[dict[str, str]]
-    metadata: None
-    options: None
-
-
-def chat_messages(view: BattleView | None, side: Side) -> list[ChatMessage]:
-    """The conversation on one side."""
-    return [] if view is None else conversation(view.prompts, view.side(side).answers)
-
-
-def conversation(prompts: Sequence[str], answers: Sequence[str]) -> list[ChatMessage]:
-    """Prompts and answers, turn by turn; an answer that has not begun is left out."""
-    messages: list[ChatMessage] = []
-    for prompt, answer in zip(prompts, answers, strict=True):
-        messages.append(_message("user", prompt))
-        if answer:
-            messages.append(_message("assistant", answer))
-    return messages
 
 
 def battle_state(
@@ -77,11 +52,8 @@ def battle_state(
         for side in Side:
             data[f"{side}-state"] = view.side(side).state.value
             data[f"{side}-note"] = _side_note(texts, view.side(side))
-    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
-    warning = f'<p class="notice" role="alert">{escape(notice)}</p>' if notice else ""
-    return (
-        f'<p class="battle-status" role="status"{attributes}>{escape(_status(texts, view))}</p>'
-        f"{warning}{reveal}"
+    return render(
+        "battle/state.html", data=data, status=_status(texts, view), notice=notice, reveal=reveal
     )
 
 
@@ -92,25 +64,18 @@ def reveal_cards(
     if view.a.reveal is None or view.b.reveal is None or view.outcome is None:
         return ""
     words = texts["reveal"]
-    a = _card(texts, Side.A, view.a.reveal, chosen=view.outcome is Outcome.MODEL_A)
-    b = _card(texts, Side.B, view.b.reveal, chosen=view.outcome is Outcome.MODEL_B)
-    total = escape(words["your_votes"].format(total=sum(votes.values())))
-    tally = "".join(
-        f"<li>{escape(texts['battle'][key])}<b>{votes.get(outcome, 0)}</b></li>"
-        for outcome, key in VOTE_KEYS.items()
+    chosen = {Side.A: Outcome.MODEL_A, Side.B: Outcome.MODEL_B}
+    return render(
+        "battle/reveal.html",
+        words=words,
+        language=language,
+        cards=[
+            _card(texts, side, reveal, chosen=view.outcome is chosen[side])
+            for side, reveal in ((Side.A, view.a.reveal), (Side.B, view.b.reveal))
+        ],
+        total=words["your_votes"].format(total=sum(votes.values())),
+        tally=[(texts["battle"][key], votes.get(outcome, 0)) for outcome, key in VOTE_KEYS.items()],
     )
-    return (
-        f'<section class="reveal" tabindex="-1" aria-label="{escape(words["title"])}">'
-        f'<div class="reveal-cards">{a}{b}</div>'
-        f'<div class="reveal-foot"><strong>{total}</strong><ul>{tally}</ul>'
-        f'<a href="/{language}/leaderboard/">{escape(words["see_leaderboard"])} →</a>'
-        "</div></section>"
-    )
-
-
-def _message(role: str, text: str) -> ChatMessage:
-    content = [{"type": "text", "text": shown(text)}]
-    return {"role": role, "content": content, "metadata": None, "options": None}
 
 
 def _is_unvoted(view: BattleView | None) -> bool:
@@ -152,7 +117,8 @@ def _status(texts: Texts, view: BattleView | None) -> str:
     return texts["status"][view.status]
 
 
-def _card(texts: Texts, side: Side, reveal: Reveal, *, chosen: bool) -> str:
+def _card(texts: Texts, side: Side, reveal: Reveal, *, chosen: bool) -> dict[str, object]:
+    """What is told of a model."""
     words = texts["reveal"]
     facts = [
         _fact(words["speed"], "speed", _rounded(reveal.tokens_per_second))
@@ -165,19 +131,14 @@ def _card(texts: Texts, side: Side, reveal: Reveal, *, chosen: bool) -> str:
         _fact(words["organisation"], "organisation", reveal.organisation),
         _fact(words["license"], "license", reveal.license),
     ]
-    badge = f'<span class="chosen">{escape(words["chosen"])}</span>' if chosen else ""
-    reasoning = (
-        f"<details><summary>{escape(words['reasoning'])}</summary>"
-        f"<pre>{escape(reveal.reasoning)}</pre></details>"
-        if reveal.reasoning
-        else ""
-    )
-    return (
-        f'<article class="reveal-card" data-chosen="{str(chosen).lower()}">'
-        f'<p class="reveal-side">{escape(texts["battle"][f"model_{side}"])}{badge}</p>'
-        f"<h3>{escape(reveal.name)}</h3>{_joined(about)}{_joined(facts)}"
-        f"{_joined([reveal.description])}{reasoning}</article>"
-    )
+    lines = [" · ".join(filter(None, each)) for each in (about, facts, [reveal.description])]
+    return {
+        "side": texts["battle"][f"model_{side}"],
+        "chosen": chosen,
+        "name": reveal.name,
+        "lines": [line for line in lines if line],
+        "reasoning": reveal.reasoning,
+    }
 
 
 def _fact(template: str, key: str, value: object) -> str:
@@ -186,8 +147,3 @@ def _fact(template: str, key: str, value: object) -> str:
 
 def _rounded(value: float | None, *, digits: int = 1) -> str | None:
     return None if value is None else f"{value:.{digits}f}"
-
-
-def _joined(facts: list[str]) -> str:
-    present = [escape(fact) for fact in facts if fact]
-    return f"<p>{' · '.join(present)}</p>" if present else ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from html import escape
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -16,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from arena.rules.experts import NotInvited
 from arena.web.layout import plain_document
+from arena.web.templating import render
 from arena.web.texts import LANGUAGES, load_texts
 
 if TYPE_CHECKING:
@@ -85,9 +85,12 @@ class ExpertGate:
         """A page that says no, and not why: it must not tell who is an expert."""
         texts = load_texts(language)
         words = texts["expert"]
-        inside = (
-            f'<div class="expert-end" id="expert-state"><h1>{escape(words["refused_title"])}</h1>'
-            f"<p>{escape(words['refused'])}</p></div>"
+        inside = render(
+            "expert/message.html",
+            title=words["refused_title"],
+            text=words["refused"],
+            role="",
+            id="expert-state",
         )
         return plain_document(inside, texts, title=self._title, language=language, active="expert")
 

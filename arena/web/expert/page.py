@@ -23,11 +23,11 @@ from arena.rules.experts import (
     UnknownTask,
     check_answer,
 )
-from arena.web.battle.render import ChatMessage
 from arena.web.expert.gate import read_key
 from arena.web.expert.parts import lay_out
 from arena.web.expert.render import conversations, panel_state
 from arena.web.layout import html_part, page_header
+from arena.web.panel import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # The two conversations and the state, as every event writes them.
-Updates = tuple[list[ChatMessage], list[ChatMessage], str]
+Updates = tuple[list[Turn], list[Turn], str]
 
 _NOTICES: dict[type[ExpertError], str] = {
     AlreadyJudged: "again",
@@ -74,7 +74,7 @@ class ExpertPage:
         with self.blocks:
             header = page_header(texts, title=title, language=language, active="expert")
             html_part(header, elem_id="site")
-            self._parts = lay_out(texts)
+            self._parts = lay_out(texts, language=language)
             self._connect()
 
     def _connect(self) -> None:
@@ -108,13 +108,13 @@ class ExpertPage:
             try:
                 view = await event(key, sent if isinstance(sent, str) else "")
             except NotInvited:
-                return self._render(None)
+                return await self._render(None)
             except ExpertError as error:
                 return await self._render_again(key, self._texts["expert"][_NOTICES[type(error)]])
             except Exception:
                 logger.exception("an event of the experts' page failed")
                 return await self._render_again(key, self._texts["expert"]["failed"])
-            return self._render(view)
+            return await self._render(view)
 
         return _run
 
@@ -134,8 +134,9 @@ class ExpertPage:
 
         return _judge
 
-    def _render(self, view: PanelView | None, *, notice: str = "") -> Updates:
-        return (*conversations(view), panel_state(self._texts, view, notice=notice))
+    async def _render(self, view: PanelView | None, *, notice: str = "") -> Updates:
+        left, right = await conversations(view)
+        return left, right, panel_state(self._texts, view, notice=notice)
 
     async def _render_again(self, key: str, notice: str) -> Updates:
         """What there is to judge, with a notice."""
@@ -143,8 +144,8 @@ class ExpertPage:
             view = await self._panel.look(key)
         except Exception:
             logger.exception("the experts' page could not be shown again")
-            return self._render(None, notice=notice)
-        return self._render(view, notice=notice)
+            return await self._render(None, notice=notice)
+        return await self._render(view, notice=notice)
 
 
 def _read(sent: str) -> tuple[Given, dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,10 @@ import gradio as gr
 
 from arena.rules.battles import Side
 from arena.rules.experts import MAX_COMMENT, CannotJudge, Reason
-from arena.web.battle.parts import lay_out_panel
 from arena.web.battle.render import VOTE_KEYS
 from arena.web.layout import html_part
+from arena.web.panel import lay_out_panel
+from arena.web.templating import render
 
 if TYPE_CHECKING:
     from arena.rules.battles import Outcome
@@ -31,8 +31,8 @@ class Parts:
     """
 
     state: gr.HTML
-    chat_a: gr.Chatbot
-    chat_b: gr.Chatbot
+    chat_a: gr.HTML
+    chat_b: gr.HTML
     votes: dict[Outcome, gr.Button]
     cannot: gr.Button
     undo: gr.Button
@@ -40,11 +40,12 @@ class Parts:
     answer: gr.Textbox
 
 
-def lay_out(texts: Texts) -> Parts:
+def lay_out(texts: Texts, *, language: str) -> Parts:
     """Places the components inside the open Blocks, top to bottom as an expert works.
 
     Args:
         texts: of the page's language.
+        language: its code, as in the page's path.
     """
     words = texts["expert"]
     state = gr.HTML(
@@ -53,19 +54,21 @@ def lay_out(texts: Texts) -> Parts:
         js_on_load=_SCRIPT.read_text(encoding="utf-8"),
     )
     with gr.Row(elem_id="panels"):
-        chat_a, chat_b = (lay_out_panel(texts, side) for side in Side)
-    html_part(_form(texts), elem_id="expert-form")
+        chat_a, chat_b = (lay_out_panel(texts, side, language=language) for side in Side)
+    form = render("expert/form.html", words=words, reasons=Reason, max_comment=MAX_COMMENT)
+    html_part(form, elem_id="expert-form")
     with gr.Row(elem_id="votes"):
         votes = {
             outcome: gr.Button(texts["battle"][key], elem_id=f"vote-{number}")
             for number, (outcome, key) in enumerate(VOTE_KEYS.items(), start=1)
         }
     with gr.Row(elem_id="expert-tools"):
-        html_part(_cannot_judge(texts), elem_id="expert-cannot")
+        cannot_judge = render("expert/cannot.html", words=words, reasons=CannotJudge)
+        html_part(cannot_judge, elem_id="expert-cannot")
         cannot = gr.Button(words["cannot_send"], elem_id="cannot-judge", size="sm")
         undo = gr.Button(words["undo"], elem_id="undo", size="sm")
         go_on = gr.Button(words["go_on"], elem_id="go-on", variant="primary")
-        html_part(f'<p class="keys-hint">{escape(words["hint"])}</p>', elem_id="expert-hint")
+        html_part(render("battle/keys_hint.html", words=words["hint"]), elem_id="expert-hint")
     return Parts(
         state=state,
         chat_a=chat_a,
@@ -75,32 +78,4 @@ def lay_out(texts: Texts) -> Parts:
         undo=undo,
         go_on=go_on,
         answer=gr.Textbox(visible=False),
-    )
-
-
-def _form(texts: Texts) -> str:
-    """What may be said beside the outcome."""
-    words = texts["expert"]
-    reasons = "".join(
-        f'<label><input type="checkbox" value="{reason}">'
-        f"{escape(words[f'reason_{reason}'])}</label>"
-        for reason in Reason
-    )
-    return (
-        '<div class="expert-form">'
-        f'<fieldset class="expert-reasons"><legend>{escape(words["reasons"])}</legend>'
-        f"{reasons}</fieldset>"
-        f'<label class="expert-comment"><span>{escape(words["comment"])}</span>'
-        f'<textarea id="comment" rows="1" maxlength="{MAX_COMMENT}"></textarea></label></div>'
-    )
-
-
-def _cannot_judge(texts: Texts) -> str:
-    words = texts["expert"]
-    options = "".join(
-        f'<option value="{why}">{escape(words[f"cannot_{why}"])}</option>' for why in CannotJudge
-    )
-    return (
-        f'<select id="cannot-reason" aria-label="{escape(words["cannot"])}">'
-        f'<option value="">{escape(words["cannot"])}</option>{options}</select>'
     )

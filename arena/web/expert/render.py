@@ -1,20 +1,23 @@
-"""What the panel shows as the values of the page's components. Pure: no request, no event."""
+"""What the panel shows as the values of the page's components. No request, no event."""
 
 from __future__ import annotations
 
 import json
 import secrets
-from html import escape
 from typing import TYPE_CHECKING
 
 from arena.experts.panel import EndView, TaskView
 from arena.rules.battles import Outcome
-from arena.web.battle.render import VOTE_KEYS, conversation
+from arena.web.battle.render import VOTE_KEYS
+from arena.web.panel import PanelWriter
+from arena.web.templating import render
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from arena.experts.panel import PanelView
     from arena.rules.experts import Answer, Judged
-    from arena.web.battle.render import ChatMessage
+    from arena.web.panel import Turn
     from arena.web.texts import Texts
 
 _PREFERS = {
@@ -26,11 +29,14 @@ _PREFERS = {
 _PROMPT_LENGTH = 90
 
 
-def conversations(view: PanelView | None) -> tuple[list[ChatMessage], list[ChatMessage]]:
+async def conversations(view: PanelView | None) -> tuple[list[Turn], list[Turn]]:
     """What stands in the two panels."""
     if not isinstance(view, TaskView):
         return [], []
-    return conversation(view.prompts, view.left), conversation(view.prompts, view.right)
+    return (
+        await PanelWriter().write(view.prompts, view.left),
+        await PanelWriter().write(view.prompts, view.right),
+    )
 
 
 def panel_state(texts: Texts, view: PanelView | None, *, notice: str = "") -> str:
@@ -61,9 +67,7 @@ def panel_state(texts: Texts, view: PanelView | None, *, notice: str = "") -> st
     else:
         words = texts["expert"]
         body = _message(words["refused_title"], words["refused"])
-    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
-    warning = f'<p class="notice" role="alert">{escape(notice)}</p>' if notice else ""
-    return f'<div class="expert" tabindex="-1"{attributes}>{body}{warning}</div>'
+    return render("expert/state.html", data=data, body=body, notice=notice)
 
 
 def _phase(view: PanelView | None) -> str:
@@ -90,56 +94,38 @@ def _describe(draft: Answer | None) -> dict[str, object]:
     }
 
 
-def _task(texts: Texts, view: TaskView) -> str:
+def _task(texts: Texts, view: TaskView) -> Markup:
     words = texts["expert"]
     done = words["progress"].format(done=view.done, total=view.total)
     status = words["status"].format(number=view.done + 1, total=view.total)
     advice = ""
     if view.advice is not None:
-        verdict = words["advice"].format(verdict=words[_PREFERS[view.advice]])
-        advice = f'<p class="expert-advice">{escape(verdict)}</p>'
-    final = f'<p class="expert-final">{escape(words["final"])}</p>' if view.is_final else ""
-    return (
-        f'<p class="expert-status" role="status">{escape(status)}</p>'
-        '<p class="expert-progress"><label for="expert-done">'
-        f'{escape(done)}</label><progress id="expert-done" max="{view.total}"'
-        f' value="{view.done}"></progress></p>{advice}{final}'
+        advice = words["advice"].format(verdict=words[_PREFERS[view.advice]])
+    return render(
+        "expert/task.html", words=words, view=view, status=status, done=done, advice=advice
     )
 
 
-def _end(texts: Texts, view: EndView) -> str:
+def _end(texts: Texts, view: EndView) -> Markup:
     words = texts["expert"]
     if not view.total:
         return _message(words["nothing_title"], words["nothing"])
     text = words["end_more"] if view.more else words["end"]
-    told = _told(texts, view.told) if view.told else ""
-    return _message(words["end_title"], text.format(total=view.total)) + told
+    ended = _message(words["end_title"], text.format(total=view.total))
+    return ended + _told(texts, view.told) if view.told else ended
 
 
-def _message(title: str, text: str) -> str:
-    return (
-        f'<div class="expert-end" role="status"><h1>{escape(title)}</h1><p>{escape(text)}</p></div>'
-    )
+def _message(title: str, text: str) -> Markup:
+    return render("expert/message.html", title=title, text=text, role="status", id="")
 
 
-def _told(texts: Texts, told: tuple[Judged, ...]) -> str:
+def _told(texts: Texts, told: tuple[Judged, ...]) -> Markup:
     """What an expert is told about the verdicts they saw, once nothing can be changed."""
-    words = texts["expert"]
-    heads = "".join(
-        f'<th scope="col">{escape(words[f"told_{column}"])}</th>'
-        for column in ("number", "prompt", "arm", "shown", "yours")
-    )
-    rows = "".join(_told_row(texts, number, one) for number, one in enumerate(told, start=1))
-    return (
-        f'<section class="expert-told"><h2>{escape(words["told_title"])}</h2>'
-        f"<p>{escape(words['told'])}</p>"
-        f'<div class="board-scroll" role="region" tabindex="0"'
-        f' aria-label="{escape(words["told_title"])}"><table class="board-table">'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
+    rows = [_told_row(texts, number, one) for number, one in enumerate(told, start=1)]
+    return render("expert/told.html", words=texts["expert"], rows=rows)
 
 
-def _told_row(texts: Texts, number: int, one: Judged) -> str:
+def _told_row(texts: Texts, number: int, one: Judged) -> tuple[str, ...]:
     words = texts["expert"]
     prompt = " ".join(one.prompt.split())
     if len(prompt) > _PROMPT_LENGTH:
@@ -147,5 +133,4 @@ def _told_row(texts: Texts, number: int, one: Judged) -> str:
     shown = "–" if one.shown_outcome is None else words[_PREFERS[one.shown_outcome]]
     said = one.answer.outcome
     yours = words["told_none"] if said is None else texts["battle"][VOTE_KEYS[said]]
-    cells = (str(number), prompt, words[f"arm_{one.arm}"], shown, yours)
-    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+    return str(number), prompt, words[f"arm_{one.arm}"], shown, yours

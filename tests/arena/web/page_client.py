@@ -17,7 +17,7 @@ _STATUS = re.compile(r'class="battle-status"[^>]*data-status="(\w*)"\s+data-batt
 _EDITION = re.compile(r'class="battle-status"[^>]*data-edition="(\d*)"')
 _TURNS = re.compile(r'class="battle-status"[^>]*data-turns="(\d*)"')
 _NOTICE = re.compile(r'class="notice" role="alert">([^<]+)<')
-_NAMES = re.compile(r"<h3>([^<]+)</h3>")
+_NAMES = re.compile(r'<h3 dir="auto">([^<]+)</h3>')
 _ENDS = ("process_completed", "unexpected_error", "close_stream")
 
 

@@ -106,13 +106,23 @@ def literals(tree: ast.AST) -> Iterator[str]:
             yield re.escape(node.value)
 
 
+def in_templates() -> Iterator[str]:
+    """Keys that templates ask for; what is put together may be anything where it is filled in."""
+    for template in (WEB / "templates").rglob("*.html"):
+        text = template.read_text(encoding="utf-8")
+        for found in re.findall(r"\b(?:words|site|texts\.\w+)\.([a-z]\w*)", text):
+            yield re.escape(found)
+        for found in re.findall(r"\[\s*\"(\w*%[sd]\w*)\"\s*%", text):
+            yield re.sub("%[sd]", r"\\w+", found)
+
+
 def written_in_the_code() -> re.Pattern[str]:
     rules = [
         Path(str(path))
         for path in (*(WEB.parent / "rules").glob("*.py"), WEB.parent / "battle/conductor.py")
     ]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (*SOURCES, *rules)]
-    patterns = {pattern for tree in trees for pattern in literals(tree)}
+    patterns = {pattern for tree in trees for pattern in literals(tree)} | set(in_templates())
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from arena.battle.views import BattleView, Reveal, SideState, SideView
 from arena.rules.actions import Action
-from arena.rules.battles import BattleStatus, Outcome, Side
-from arena.web.battle.render import battle_state, chat_messages, reveal_cards
+from arena.rules.battles import BattleStatus, Outcome
+from arena.web.battle.render import battle_state, reveal_cards
 from arena.web.texts import LANGUAGES, load_texts
 
 EN = load_texts("en")
@@ -89,34 +89,6 @@ class Seen(HTMLParser):
     @property
     def text(self) -> str:
         return " ".join(self.words)
-
-
-# The conversations
-
-
-def test_a_conversation_alternates_and_an_answer_that_has_not_begun_is_not_there() -> None:
-    view = view_of(
-        BattleStatus.ANSWERING,
-        SideState.WAITING,
-        SideState.WRITING,
-        prompts=("One?", "Two?"),
-        a=SideView(answers=("First.", ""), state=SideState.WAITING),
-        b=SideView(answers=("First.", "Sec"), state=SideState.WRITING),
-    )
-    told = {
-        side: [(m["role"], m["content"][0]["text"]) for m in chat_messages(view, side)]
-        for side in Side
-    }
-    assert told[Side.A] == [("user", "One?"), ("assistant", "First."), ("user", "Two?")]
-    assert told[Side.B] == [*told[Side.A], ("assistant", "Sec")]
-    assert chat_messages(None, Side.A) == []
-
-
-def test_prompts_and_answers_show_their_tags_and_run_none() -> None:
-    hostile = "<script>x</script> `<b>`"
-    view = replace(READY, prompts=(hostile,), a=replace(READY.a, answers=(hostile,)))
-    for message in chat_messages(view, Side.A):
-        assert message["content"][0]["text"] == "&lt;script>x&lt;/script> `<b>`"
 
 
 # The state
