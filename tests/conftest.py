@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import hypothesis
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     Need = Callable[..., str]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# An example may take as long as an overloaded machine needs for it.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -101,7 +101,7 @@ def _prepare_sqlite(engine: Engine) -> None:
             "journal_mode = WAL",
             "synchronous = FULL",
             "foreign_keys = ON",
-            "busy_timeout = 10000",
+            "busy_timeout = 60000",
         ):
             connection.execute(f"PRAGMA {pragma}")
 

@@ -54,6 +54,16 @@ def by_digest(prompt: str) -> Reply:
     return Reply(json.dumps({"reason": f"It is {number % 97}.", "verdict": verdict}))
 
 
+def answering_after(released: threading.Event) -> Callable[[str], Reply]:
+    """A rule by which requests are held until they are released."""
+
+    def rule(prompt: str) -> Reply:
+        released.wait(300)
+        return by_digest(prompt)
+
+    return rule
+
+
 class CountingJudge:
     """A real HTTP server on the loopback that speaks OpenAI's API, as a context."""
 
@@ -99,7 +109,7 @@ class CountingJudge:
         """How many it has begun to serve."""
         return len(self.bodies)
 
-    def wait_for(self, requests: int, *, patience: float = 30.0) -> None:
+    def wait_for(self, requests: int, *, patience: float = 120.0) -> None:
         """Waits until it was asked so often."""
         deadline = time.monotonic() + patience
         while self.requests < requests:

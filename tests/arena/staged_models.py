@@ -126,7 +126,7 @@ async def conducting(
         ),
         health=health,
         models=named,
-        limits=BattleLimits(**{"grace_seconds": 0.2, **limits}),  # type: ignore[arg-type]
+        limits=BattleLimits(**{"grace_seconds": 60.0, **limits}),  # type: ignore[arg-type]
         known_prompts=known_prompts,
     )
     await conductor.open()
@@ -144,7 +144,7 @@ async def watch(conductor: Conductor, battle_id: str, *, voter_id: str = VOTER) 
     return last
 
 
-async def until(condition: Callable[[], object], *, seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], object], *, seconds: float = 60.0) -> None:
     """Waits until something holds."""
     deadline = time.monotonic() + seconds
     while not condition():

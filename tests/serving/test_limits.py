@@ -117,10 +117,10 @@ async def test_a_conversation_ends_with_the_user(messages: list[Message]) -> Non
 @pytest.mark.parametrize(
     ("script", "limits", "limit"),
     [
-        ([5.0, *GOOD], {"first_token": 0.05}, "first_token"),
-        ([TextDelta("a"), 5.0, END], {"between_tokens": 0.05}, "between_tokens"),
-        ([0.03, TextDelta("a")] * 100, {"total": 0.1}, "total"),
-        ([5.0, *GOOD], {"total": 0.05}, "total"),
+        ([600.0, *GOOD], {"first_token": 0.05}, "first_token"),
+        ([TextDelta("a"), 600.0, END], {"between_tokens": 0.05}, "between_tokens"),
+        ([0.03, TextDelta("a")] * 10_000, {"total": 0.1}, "total"),
+        ([600.0, *GOOD], {"total": 0.05}, "total"),
     ],
 )
 async def test_each_limit_ends_the_answer_and_is_named(
@@ -132,7 +132,7 @@ async def test_each_limit_ends_the_answer_and_is_named(
         await collect(limited(backend, **limits))
     assert caught.value.limit == limit
     assert f"`timeouts.{limit}`" in str(caught.value)
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 30
     assert backend.closed == len(backend.asked) == 1
 
 
@@ -194,7 +194,7 @@ async def test_a_stream_that_ends_without_an_end_is_interrupted() -> None:
 async def test_the_wait_that_a_provider_asks_for_is_kept() -> None:
     backend = Scripted([RateLimited("slow", retry_after=1.4)], GOOD)
     await complete(limited(backend))
-    assert 1.35 < backend.times[1] - backend.times[0] < 2.5
+    assert 1.35 < backend.times[1] - backend.times[0] < 30
 
 
 async def test_a_wait_longer_than_the_total_limit_is_not_begun() -> None:
@@ -203,7 +203,7 @@ async def test_a_wait_longer_than_the_total_limit_is_not_begun() -> None:
     with pytest.raises(RateLimited) as caught:
         await collect(limited(backend, total=10))
     assert caught.value.retry_after == 60
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 30
 
 
 async def close_early(model: LimitedModel) -> None:

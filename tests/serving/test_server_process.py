@@ -34,7 +34,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def wait_until_gone(pid: int, *, seconds: float = 5) -> bool:
+def wait_until_gone(pid: int, *, seconds: float = 60) -> bool:
     deadline = time.monotonic() + seconds
     while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -46,7 +46,7 @@ async def started(tmp_path: Path, code: str = SERVER) -> tuple[ServerProcess, in
     process = ServerProcess(
         [sys.executable, "-c", code, str(port)], title="the server", env={"PWD": str(tmp_path)}
     )
-    await process.start(health_url=f"http://127.0.0.1:{port}/", patience=20)
+    await process.start(health_url=f"http://127.0.0.1:{port}/", patience=120)
     assert process.log is not None
     return process, int(process.log.read_text().split()[1])
 
@@ -72,7 +72,7 @@ async def test_a_server_that_will_not_end_is_killed(
     process, child = await started(tmp_path, f"{STUBBORN}\n{SERVER}")
     begin = time.monotonic()
     await process.aclose()
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < 30
     assert wait_until_gone(child)
 
 
@@ -81,7 +81,7 @@ async def test_a_server_that_fails_is_quoted(tmp_path: Path) -> None:
         [sys.executable, "-c", "print('no such layer'); raise SystemExit(3)"], title="the server"
     )
     with pytest.raises(ModelUnreachable, match=r"(?s)ended while starting.*no such layer.*3") as it:
-        await process.start(health_url="http://127.0.0.1:9/", patience=20)
+        await process.start(health_url="http://127.0.0.1:9/", patience=120)
     assert process.log is not None
     assert str(process.log) in str(it.value)
 
@@ -93,7 +93,7 @@ async def test_a_server_that_is_never_healthy_is_given_up(tmp_path: Path) -> Non
     begin = time.monotonic()
     with pytest.raises(ModelUnreachable, match=r"not ready after 0\.5 s.*timeouts\.startup"):
         await process.start(health_url="http://127.0.0.1:9/", patience=0.5)
-    assert time.monotonic() - begin < 4
+    assert time.monotonic() - begin < 30
     assert process.pid is None
 
 
@@ -102,7 +102,10 @@ async def test_cancelling_the_start_ends_the_server() -> None:
         [sys.executable, "-c", "import time; time.sleep(60)"], title="the server"
     )
     task = asyncio.create_task(process.start(health_url="http://127.0.0.1:9/", patience=60))
-    await asyncio.sleep(0.5)
+    for _ in range(6000):
+        if process.pid is not None:
+            break
+        await asyncio.sleep(0.01)
     pid = process.pid
     assert pid is not None
     task.cancel()
@@ -117,7 +120,7 @@ def test_a_server_does_not_outlive_a_killed_program(tmp_path: Path) -> None:
         "from serving.server_process import ServerProcess, find_free_port\n"
         "port = find_free_port()\n"
         f"server = ServerProcess([sys.executable, '-c', {SERVER!r}, str(port)], title='it')\n"
-        "asyncio.run(server.start(health_url=f'http://127.0.0.1:{port}/', patience=20))\n"
+        "asyncio.run(server.start(health_url=f'http://127.0.0.1:{port}/', patience=120))\n"
         "print(server.pid, server.log, flush=True)\n"
         "time.sleep(60)\n"
     )
@@ -166,7 +169,7 @@ async def test_vllm_is_started_with_its_name_and_arguments(only_path: Path) -> N
     command.write_text(STAND_IN)
     command.chmod(0o755)
     server = VllmServer("dir/model", served_name="small", args=("--max-model-len", "512"))
-    await server.start(patience=20)
+    await server.start(patience=120)
     assert server.log is not None
     words = server.log.read_text()
     assert words.startswith("['serve', 'dir/model', '--served-model-name', 'small', '--host'")

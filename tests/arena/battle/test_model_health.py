@@ -92,7 +92,7 @@ async def test_a_model_that_answers_again_returns_by_itself() -> None:
         assert len(model.asked) == asked  # no more probes
         # Its first rest is short again.
         health.note("Amber", ended("ModelUnreachable"))
-        await until(lambda: health.resting == frozenset(), seconds=1)
+        await until(lambda: health.resting == frozenset(), seconds=30)
 
 
 def test_a_retry_that_is_answered_ends_the_rest() -> None:

@@ -415,7 +415,7 @@ def test_up_says_where_it_is_opens_it_and_leaves_quietly(config: Path, tmp_path:
             assert httpx2.get(found[0] + "healthz").json()["status"] == "ok"
         finally:
             server.send_signal(signal.SIGINT)
-            rest = server.communicate(timeout=30)[0]
+            rest = server.communicate(timeout=240)[0]
     assert (rest, errors.read_text()) == ("", "")
     assert opened.read_text().strip() == found[0]
     assert {"arena.db", "secret"} <= {path.name for path in (tmp_path / "votes").iterdir()}

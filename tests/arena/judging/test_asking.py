@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
-from counting_judge import CountingJudge, Reply, by_digest, record_battles
+from counting_judge import CountingJudge, Reply, answering_after, by_digest, record_battles
 
 from arena.judging.asking import GIVE_UP_AFTER, Asking, Ended
 from arena.judging.orders import RunOrder, describe_judge
@@ -138,17 +139,18 @@ async def test_after_too_many_requests_nothing_is_asked_for_a_while(
     server.rule = slow_down_once
     run = Run(store, server)
     assert await run.go() is None
-    assert 1 <= times[1] - times[0] < 10
+    assert 1 <= times[1] - times[0] < 60
     assert sorted(run.statuses()) == [CallStatus.ANSWERED] * 19 + [CallStatus.FAILED]
 
 
 async def test_stopped_it_stores_what_is_under_way(store: Store, server: CountingJudge) -> None:
-    server.delay = 0.5
+    server.rule = answering_after(released := threading.Event())
     run = Run(store, server, concurrency=2)
     going = asyncio.create_task(run.go())
     await asyncio.to_thread(server.wait_for, 2)
     assert run.asking is not None
     run.asking.stop()
+    released.set()
     assert await going == "told"
     assert server.requests == 2
     assert run.statuses() == [CallStatus.ANSWERED] * 2

@@ -9,12 +9,20 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
-from counting_judge import CountingJudge, Reply, by_digest, record_battles, write_settings
+from counting_judge import (
+    CountingJudge,
+    Reply,
+    answering_after,
+    by_digest,
+    record_battles,
+    write_settings,
+)
 
 from arena.rules.judgements import CallStatus
 from arena.store import Store, open_store
@@ -54,7 +62,7 @@ class Arena:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.command(*arguments), check=False, capture_output=True, text=True, timeout=120
+            self.command(*arguments), check=False, capture_output=True, text=True, timeout=400
         )
 
     def run_to_summary(self, *arguments: str) -> dict[str, Any]:
@@ -146,7 +154,8 @@ def test_a_run_killed_at_random_moments_asks_nothing_twice(
 
 
 def test_a_killed_command_leaves_nothing_half_stored(tmp_path: Path, judge: CountingJudge) -> None:
-    judge.rule = lambda prompt: Reply(by_digest(prompt).text, delay=1.0)
+    released = threading.Event()
+    judge.rule = answering_after(released)
     arena = make_arena(tmp_path, judge)
     run = arena.start("--concurrency", "3")
     judge.wait_for(3)
@@ -154,7 +163,8 @@ def test_a_killed_command_leaves_nothing_half_stored(tmp_path: Path, judge: Coun
     run.communicate()
     statuses = [row[3] for row in arena.table()]
     assert statuses == [CallStatus.ASKED] * 3
-    deadline = time.monotonic() + 20
+    released.set()
+    deadline = time.monotonic() + 120
     while CallStatus.ASKED in (statuses := [row[3] for row in arena.table()]):
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -164,12 +174,13 @@ def test_a_killed_command_leaves_nothing_half_stored(tmp_path: Path, judge: Coun
 
 
 def test_a_killed_worker_is_found_out_and_told(tmp_path: Path, judge: CountingJudge) -> None:
-    judge.rule = lambda prompt: Reply(by_digest(prompt).text, delay=1.0)
+    judge.rule = answering_after(released := threading.Event())
     arena = make_arena(tmp_path, judge, battles=2)
     run = arena.start("--concurrency", "2")
     judge.wait_for(2)
     os.kill(find_worker(arena), signal.SIGKILL)
-    _, said = run.communicate(timeout=30)
+    released.set()
+    _, said = run.communicate(timeout=240)
     assert run.returncode == 2
     assert "ended with status -9" in said
     judge.rule = by_digest
@@ -194,7 +205,7 @@ def find_worker(arena: Arena) -> int:
 def test_two_runs_at_once_share_the_work(tmp_path: Path, judge: CountingJudge) -> None:
     arena = make_arena(tmp_path, judge)
     runs = [arena.start("--json") for _ in range(2)]
-    said = [run.communicate(timeout=60) for run in runs]
+    said = [run.communicate(timeout=240) for run in runs]
     assert [run.returncode for run in runs] == [0, 0], said
     assert set(judge.asked.values()) == {1}
     summaries = [json.loads(out)["summary"] for out, _ in said]
@@ -208,7 +219,7 @@ def test_ctrl_c_stores_what_is_under_way(tmp_path: Path, judge: CountingJudge) -
     run = arena.start("--concurrency", "4", "--json")
     judge.wait_for(4)
     run.send_signal(signal.SIGINT)
-    out, said = run.communicate(timeout=30)
+    out, said = run.communicate(timeout=240)
     assert run.returncode == 130
     assert "the same command goes on from here" in said
     summary = json.loads(out)["summary"]

@@ -34,7 +34,7 @@ def test_twenty_processes_draw_and_vote_on_one_record(database_url: str) -> None
         [sys.executable, HERE / "many_matchmakers.py", database_url, str(PROCESSES), str(BATTLES)],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=500,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parents[1])])},
         check=False,
     )

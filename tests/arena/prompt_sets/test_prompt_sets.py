@@ -218,7 +218,7 @@ class Arena:
 
     def run(self, *arguments: str, **fields: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401
         command = self.command(*arguments, **fields)
-        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=400)
 
     def store(self) -> Store:
         return open_store(f"sqlite:///{self.folder}/arena.db")

@@ -101,7 +101,7 @@ def test_processes_that_open_a_new_database_at_once_take_turns(database_url: str
         subprocess.Popen([sys.executable, "-c", _OPEN, database_url], stderr=subprocess.PIPE)
         for _ in range(3)
     ]
-    said = [opener.communicate(timeout=60)[1].decode() for opener in openers]
+    said = [opener.communicate(timeout=240)[1].decode() for opener in openers]
     assert [opener.returncode for opener in openers] == [0, 0, 0], said
     store = open_store(database_url)
     assert set(metadata.tables) < set(inspect(store.engine).get_table_names())

@@ -8,7 +8,7 @@ import pytest
 from answers_on_record import ANSWERS
 from playwright.sync_api import sync_playwright
 from serving_arena import recorded_model, running_arena
-from visitors import Visitor
+from visitors import PATIENCE, Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,9 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningArena]:
 def browser(chromium: str) -> Iterator[Browser]:
     """A Chromium that asks nobody for anything by itself."""
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
+        opened = playwright.chromium.launch(
+            executable_path=chromium, args=FLAGS.split(), timeout=PATIENCE
+        )
         yield opened
         opened.close()
 
@@ -91,6 +93,7 @@ def visit(browser: Browser, arena: RunningArena) -> Iterator[Visit]:
             locale=locale,
             color_scheme=scheme,
         )
+        context.set_default_timeout(PATIENCE)
         visitor = Visitor(of or arena, context)
         visitor.watch()
         visitors.append(visitor)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Answers: TypeAlias = "Mapping[str, Row] | Mapping[str | tuple[str, ...], Row]"
 Row: TypeAlias = "str | Mapping[str, object]"
 
-START_SECONDS = 90
-STOP_SECONDS = 15
+START_SECONDS = 240
+STOP_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RunningArena:
     def rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
         """Asks its database, beside the server."""
         address = f"file:{self.data_dir}/arena.db?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, timeout=10)) as connection:
+        with closing(sqlite3.connect(address, uri=True, timeout=60)) as connection:
             return connection.execute(query, values).fetchall()
 
     def count(self, query: str, *values: object) -> int:
@@ -162,7 +162,7 @@ def _wait_until_healthy(address: str, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:
-            with urllib.request.urlopen(f"{address}/healthz", timeout=5) as answer:  # noqa: S310  our own address
+            with urllib.request.urlopen(f"{address}/healthz", timeout=30) as answer:  # noqa: S310  our own address
                 assert json.load(answer)["status"] == "ok"
                 return
         except OSError:

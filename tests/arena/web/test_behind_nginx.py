@@ -71,7 +71,7 @@ class Nginx:
         """A browser with cookies of its own."""
         trust = ssl.create_default_context(cafile=str(self.folder / "cert.pem"))
         address = f"https://127.0.0.1:{self.port}"
-        return httpx2.Client(base_url=address, verify=trust, trust_env=False, timeout=60)
+        return httpx2.Client(base_url=address, verify=trust, trust_env=False, timeout=240)
 
 
 def documented() -> tuple[str, str]:
@@ -129,11 +129,11 @@ def running_nginx(
         yield nginx
     finally:
         process.terminate()
-        process.wait(15)
+        process.wait(60)
 
 
 def wait_until_open(nginx: Nginx, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while True:
         try:
             with nginx.visitor() as visitor:

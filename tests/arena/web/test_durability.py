@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 BUTTONS = {f"vote-{number}": outcome for number, outcome in enumerate(Outcome, start=1)}
 CLIENTS = 6
 SEED = 20_261_129
-START_SECONDS = 60
+START_SECONDS = 240
 # Every server is a fresh process of the real program; only its imports are shared.
 SERVERS = multiprocessing.get_context("forkserver")
 SERVERS.set_forkserver_preload(["arena.web.server", "serving.recorded"])

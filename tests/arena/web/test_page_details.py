@@ -216,7 +216,9 @@ def test_light_or_dark_follows_the_system_until_the_switch_is_used(
     )
     assert (brightness(tab) < 60) == (scheme == "light")
     tab.reload()
-    tab.page.wait_for_timeout(300)
+    tab.page.wait_for_function(
+        f"document.body.classList.contains('dark') === {str(scheme == 'light').lower()}"
+    )
     assert (brightness(tab) < 60) == (scheme == "light")
 
 

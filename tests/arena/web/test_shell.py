@@ -160,11 +160,11 @@ async def test_an_event_stream_is_passed_on_as_it_comes() -> None:
         "asgi": {"spec_version": "2.4"},
     }
     going = asyncio.create_task(shell(scope, receive, sent.put))
-    assert (await asyncio.wait_for(sent.get(), 5))["type"] == "http.response.start"
-    assert (await asyncio.wait_for(sent.get(), 5))["body"] == b"data: one\n\n"
+    assert (await asyncio.wait_for(sent.get(), 60))["type"] == "http.response.start"
+    assert (await asyncio.wait_for(sent.get(), 60))["body"] == b"data: one\n\n"
     assert sent.empty()
     release.set()
-    assert (await asyncio.wait_for(sent.get(), 5))["body"] == b"data: two\n\n"
+    assert (await asyncio.wait_for(sent.get(), 60))["body"] == b"data: two\n\n"
     await going
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from serving_arena import RunningArena
 
 # The machine that runs the tests may be busy; nothing waits longer than it has to.
-PATIENCE = 30_000
+PATIENCE = 120_000
 # What Gradio's client says when its page is left in the middle of a stream.
 LEAVING = re.compile(r"AbortError: signal is aborted|\berrored out\b")
 expect.set_options(timeout=PATIENCE)

@@ -71,7 +71,6 @@ rows_of_a_table = st.lists(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(rows_of_a_table)
 def test_agreement_is_what_its_definition_says(rows: list[Row]) -> None:
     report = agreement_report(make_table(rows), replicates=2)
@@ -82,7 +81,7 @@ def test_agreement_is_what_its_definition_says(rows: list[Row]) -> None:
             )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(rows_of_a_table, st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_sides_does_not_matter(rows: list[Row], random: Random) -> None:
     turned = [0 if v == 1 else 1 if v == 0 else v for *_, v in rows]

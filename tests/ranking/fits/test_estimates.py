@@ -306,7 +306,7 @@ def fit(a: NDArray[np.intp], b: NDArray[np.intp], kind: NDArray[np.int8], size: 
 Ballots = tuple["NDArray[np.intp]", "NDArray[np.intp]", "NDArray[np.int8]"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ballots(), st.integers(0, 2**32))
 def test_names_do_not_matter(votes: Ballots, seed: int) -> None:
     a, b, kind = votes
@@ -317,7 +317,7 @@ def test_names_do_not_matter(votes: Ballots, seed: int) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ballots())
 def test_sides_do_not_matter(votes: Ballots) -> None:
     a, b, kind = votes
@@ -326,7 +326,7 @@ def test_sides_do_not_matter(votes: Ballots) -> None:
     assert fit(b, a, mirrored, size) == pytest.approx(fit(a, b, kind, size), abs=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ballots())
 def test_turning_every_vote_round_turns_the_order_round(votes: Ballots) -> None:
     a, b, kind = votes
@@ -335,7 +335,7 @@ def test_turning_every_vote_round_turns_the_order_round(votes: Ballots) -> None:
     assert fit(a, b, mirrored, size) == pytest.approx(-fit(a, b, kind, size), abs=1e-8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ballots(), st.integers(2, 10**6))
 def test_scaling_the_counts_is_scaling_the_prior(votes: Ballots, factor: int) -> None:
     a, b, kind = votes
@@ -348,7 +348,7 @@ def test_scaling_the_counts_is_scaling_the_prior(votes: Ballots, factor: int) ->
     assert left == pytest.approx(right, abs=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ballots(), st.integers(0, 2**32))
 def test_the_order_and_the_splitting_of_rows_do_not_matter(votes: Ballots, seed: int) -> None:
     a, b, kind = votes
@@ -361,7 +361,7 @@ def test_the_order_and_the_splitting_of_rows_do_not_matter(votes: Ballots, seed:
     assert (fit(a[rows], b[rows], kind[rows], size) == counted).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(ballots())
 def test_a_model_nobody_met_moves_no_difference(votes: Ballots) -> None:
     a, b, kind = votes

@@ -100,7 +100,7 @@ def is_possible(
 
 
 @given(SHARES, SHARES, st.sampled_from([(), ((0, 1),), ((0, 1), (2, 3))]), st.integers(0, 9))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_bounds_are_kept_where_they_can_be_and_refused_where_not(
     largest: dict[int, float],
     least: dict[int, float],

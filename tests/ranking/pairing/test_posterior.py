@@ -56,7 +56,7 @@ def test_a_fit_and_its_counts_give_the_same_posterior() -> None:
 
 @given(st.floats(-4, 4), st.floats(0.05, 12), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 99))
 @example(gap=2.34375, spread=2.359375, share=0.0, seed=67)  # a great surprise of a newcomer
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_step_is_the_laplace_step_of_that_vote(
     gap: float, spread: float, share: float, seed: int
 ) -> None:

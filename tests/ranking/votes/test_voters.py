@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, kstest
 
@@ -41,7 +41,6 @@ def naive_p_value(rows: list[tuple[str, str, str]], i: int) -> float:
     return (1 + sum(h >= x for h in history)) / (1 + len(history))
 
 
-@settings(deadline=None)
 @given(rows_of_votes)
 def test_p_values_are_what_the_definition_says(rows: list[tuple[str, str, str]]) -> None:
     sides, outcomes, voters = zip(*rows, strict=True)

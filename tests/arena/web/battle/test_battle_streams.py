@@ -22,9 +22,9 @@ DRAWL = "Slow." * 8
 
 @pytest.fixture(scope="module")
 def uneven_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningArena]:
-    """One model of 5 s a token beside a fast one."""
+    """One model that begins after five minutes beside a fast one."""
     folder = tmp_path_factory.mktemp("uneven")
-    slow = {"answer": DRAWL, "tokens": 8, "tokens_per_second": 0.2, "time_to_first_token": 5.0}
+    slow = {"answer": DRAWL, "tokens": 8, "tokens_per_second": 0.2, "time_to_first_token": 300.0}
     fast = {
         "answer": HURRY,
         "tokens": 40,
@@ -51,9 +51,9 @@ def test_a_slow_model_does_not_delay_the_other_sides_first_text(
             for message in texts_until(client, "for a while. Hurried words")
             if "Hur" in message or "append" in message
         ]
-    assert OWN_FIRST <= arrivals[0] < OWN_FIRST + 1.0  # a second for a machine with other work
+    assert OWN_FIRST <= arrivals[0] < OWN_FIRST + 30  # long before the other begins, on any machine
     assert len(arrivals) >= 5  # and it goes on at its own pace, not at the other's
-    assert arrivals[-1] < 5.0
+    assert arrivals[-1] < 60
 
 
 def texts_until(client: PageClient, words: str) -> Iterator[str]:
@@ -87,7 +87,7 @@ def test_leaving_the_page_stops_the_models_after_the_grace(uneven_arena: Running
         list(texts_until(client, "Hurried"))  # and away, once something has come
         left = time.monotonic()
         while client.http.get("/healthz").json()["live_battles"]:
-            assert time.monotonic() - left < 10, "the models were not stopped"
+            assert time.monotonic() - left < 60, "the models were not stopped"
             time.sleep(0.1)
     (status,) = uneven_arena.rows("SELECT status FROM battles ORDER BY created_at DESC LIMIT 1")
     assert status == ("abandoned",)
