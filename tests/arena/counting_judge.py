@@ -109,7 +109,7 @@ class CountingJudge:
         """How many it has begun to serve."""
         return len(self.bodies)
 
-    def wait_for(self, requests: int, *, patience: float = 120.0) -> None:
+    def wait_for(self, requests: int, *, patience: float = 240.0) -> None:
         """Waits until it was asked so often."""
         deadline = time.monotonic() + patience
         while self.requests < requests:

@@ -102,7 +102,7 @@ def test_a_higher_score_of_the_second_class_means_it_is_likelier_as_scikit_learn
 )
 def test_classes_are_the_labels_that_y_has(left: object, right: object) -> None:
     decisive = VOTES.outcome < 2
-    told = np.where(VOTES.outcome[decisive] == 0, left, right)
+    told = np.array([right, left])[(VOTES.outcome[decisive] == 0).astype(int)]
     estimator = PairedComparisonClassifier().fit(X[decisive], told)
     assert set(estimator.classes_.tolist()) == {left, right}
     assert list(estimator.classes_) == sorted(estimator.classes_)

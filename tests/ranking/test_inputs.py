@@ -217,7 +217,7 @@ def test_a_table_of_another_library_is_told_how_to_pass() -> None:
             return frame()
 
     with pytest.raises(RankingError, match=r"not Polars: pass its to_pandas\(\)"):
-        compute_leaderboard(Polars())  # type: ignore[arg-type]
+        compute_leaderboard(Polars())
 
 
 def test_kinds_are_all_there(inputs: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from misbehaving_provider import USER_ASKS, collect, complete
@@ -37,15 +37,14 @@ NOT_STREAM_OPTIONS = refuse("body -> stream_options: Extra inputs are not permit
 
 @OPENAI
 @pytest.mark.parametrize(
-    ("refusal", "settings", "gone", "instead"),
+    ("refusal", "gone", "instead"),
     [
-        (NOT_MAX_TOKENS, {}, "max_tokens", "max_completion_tokens"),
-        (NOT_STREAM_OPTIONS, {}, "stream_options", "max_tokens"),
+        (NOT_MAX_TOKENS, "max_tokens", "max_completion_tokens"),
+        (NOT_STREAM_OPTIONS, "stream_options", "max_tokens"),
     ],
 )
 async def test_what_a_server_does_not_take_is_not_sent_again(
     refusal: Behaviour,
-    settings: dict[str, object],
     gone: str,
     instead: str,
     api: Api,
@@ -54,7 +53,7 @@ async def test_what_a_server_does_not_take_is_not_sent_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING)
-    model = await ask(refusal, api.good, sampling={"max_tokens": 9}, **settings)
+    model = await ask(refusal, api.good, sampling={"max_tokens": 9})
     assert (await complete(model)).text == "Hello"
     assert (await complete(model)).text == "Hello"
     first, second, third = (request.body for request in provider.requests)
@@ -78,7 +77,7 @@ async def test_a_server_that_takes_neither_limit_is_not_asked_for_ever(
 
 @OPENAI
 async def test_a_limit_that_is_set_is_kept(ask: Ask, provider: Provider) -> None:
-    kept = {"token_limit": "max_tokens", "sampling": {"max_tokens": 9}}
+    kept: dict[str, Any] = {"token_limit": "max_tokens", "sampling": {"max_tokens": 9}}
     model = await ask(NOT_MAX_TOKENS, **kept)
     with pytest.raises(ParameterRefused, match="max_completion_tokens"):
         await collect(model)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -64,7 +65,8 @@ def test_what_is_not_known_costs_nobody_knows_what(missing: str) -> None:
     card = ModelCard(name="Amber", price_input=1.0, price_output=10.0)
     assert card.cost(None, 1) is None
     assert card.cost(1, None) is None
-    halved = replace(card, **{missing: None})
+    changes: dict[str, Any] = {missing: None}
+    halved = replace(card, **changes)
     assert (halved.is_priced, halved.cost(1, 1)) == (False, None)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from arena.battle.conductor import Conductor
+    from arena.rules.battles import Battle
     from arena.store import Store
 
 
@@ -148,10 +149,13 @@ async def test_a_vote_asks_once_whether_it_counts(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    known = battle_records.exclusion_of
-    monkeypatch.setattr(
-        battle_records, "exclusion_of", lambda battle: asked.append(battle) or known(battle)
-    )
+    known = vars(battle_records)["exclusion_of"]
+
+    def ask(battle: Battle) -> object:
+        asked.append(battle)
+        return known(battle)
+
+    monkeypatch.setattr(battle_records, "exclusion_of", ask)
     models = StagedModel(PAIRING.model_a), StagedModel(PAIRING.model_b)
     async with conducting(store, *models) as conductor:
         battle_id = make(store, "ready")

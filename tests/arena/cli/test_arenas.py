@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from arena.cli import app
 from arena.cli.arenas import find_address, keep_address
 from arena.rules.battles import Outcome
-from arena.settings import Settings, load_settings
+from arena.settings import ServerSettings, Settings, load_settings
 from arena.settings.demo import build_demo
 from arena.store import open_store
 
@@ -155,7 +155,7 @@ def test_a_data_directory_that_is_not_there_is_named(command: list[str], elsewhe
 
 def test_links_name_the_address_given_then_the_public_one_then_the_last(tmp_path: Path) -> None:
     def settings(**server: object) -> Settings:
-        return Settings(data_dir=tmp_path, server=server)
+        return Settings(data_dir=tmp_path, server=ServerSettings.model_validate(server))
 
     assert find_address(None, settings(port=8000)) == "http://127.0.0.1:8000"
     keep_address(settings(), "The arena is open at http://127.0.0.1:8123/")

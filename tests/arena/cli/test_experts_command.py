@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
 from expert_steps import JUDGE, answer_battle, let_judge, vote_on_battles
 from typer.testing import CliRunner, Result
@@ -154,7 +155,12 @@ def test_the_agreement_reader_takes_the_table(folder: Path, record: Store) -> No
     experts("sample", "--battles", "8", "--experts", "1", "--yes")
     judge_all(record, "Ada")
     experts("export", "--output", "study.csv")
-    read_judgements(folder.parent / "study.csv")
+    table = read_judgements(folder.parent / "study.csv")
+    assert (table.kinds, len(table.items)) == (("crowd", "expert"), 8)
+    (ada,) = np.flatnonzero(np.array(table.judges) == "Ada")
+    assert len(table.verdict) == 8 + 7  # one she could not judge
+    assert set(table.verdict[table.judge == ada]) <= {0, 1}
+    assert sum(table.judge == ada) == 7
 
 
 def test_nothing_is_frozen_before_somebody_agrees(record: Store) -> None:

@@ -21,7 +21,7 @@ from serving_arena import recorded_model, serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from serving_arena import RunningArena
+    from serving_arena import Row, RunningArena
 
 pytestmark = pytest.mark.slow
 
@@ -35,8 +35,9 @@ PATIENCE = 120
 
 def write_arena(folder: Path, *names: str) -> Path:
     """Settings of an arena whose models take three seconds to answer "Count", and none else."""
-    slow = {"answer": " ".join(WORDS), "tokens": len(WORDS), "tokens_per_second": 10}
-    specs = [recorded_model(name, folder, answers={"Count": slow, "*": "Soon."}) for name in names]
+    slow: Row = {"answer": " ".join(WORDS), "tokens": len(WORDS), "tokens_per_second": 10}
+    answers = {"Count": slow, "*": "Soon."}
+    specs = [recorded_model(name, folder, answers=answers) for name in names]
     lines = [f"data_dir = {json.dumps(str(folder / 'data'))}"]
     for spec in specs:
         lines += ["[[models]]", *(f"{key} = {json.dumps(value)}" for key, value in spec.items())]

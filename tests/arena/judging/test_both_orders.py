@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 from arena.agreement.desk import AgreementDesk
 from arena.cli import app
 from arena.leaderboards.judges import rank_verdicts
+from arena.leaderboards.recipe import Recipe
 from arena.rules.battles import Outcome
+from arena.settings import LeaderboardSettings
 from arena.web.agreement.battles import render_battles
 from arena.web.texts import load_texts
 from ranking import Consistency, combine_verdicts
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from arena.store import Store
 
+QUICK = Recipe.from_settings(LeaderboardSettings(replicates=100))
 ORDERS = list(product([*Outcome, None], repeat=2))
 EXPECTED = Counter(combine_verdicts(*pair).consistency for pair in ORDERS)
 
@@ -96,10 +99,10 @@ def test_the_page_says_how_the_orders_differ(store: Store, battles: list[str]) -
 def test_what_could_not_be_read_is_on_no_board(store: Store) -> None:
     ids = vote_on_battles(store, [Outcome.MODEL_A] * 3)
     let_judge(store, {ids[0]: (None, None), ids[1]: (Outcome.MODEL_A, None)})
-    assert rank_verdicts(store.judge_verdicts.read()) is None
+    assert rank_verdicts(store.judge_verdicts.read(), QUICK) is None
 
 
 def test_a_board_counts_the_verdicts_that_could_be_read(store: Store, battles: list[str]) -> None:
-    board = rank_verdicts(store.judge_verdicts.read(), replicates=50)
+    board = rank_verdicts(store.judge_verdicts.read(), QUICK)
     assert board is not None
     assert board.diagnostics["votes"] == len(battles) - EXPECTED[Consistency.UNPARSABLE]

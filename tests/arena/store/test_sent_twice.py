@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from battle_steps import PAIRING, TERMS, VOTER, answer, finish, start
@@ -63,7 +63,7 @@ def begin(store: Store, *, battle_id: str, voter_id: str = VOTER, prompt: str = 
     )
 
 
-def at_once(*copies: Callable[[], object]) -> list[object]:
+def at_once(*copies: Callable[[], object]) -> list[Any]:
     """What each made of it; the battle where it was told that it came too late."""
 
     def call(copy: Callable[[], object]) -> object:
@@ -145,8 +145,10 @@ def test_a_regeneration_sent_twice_asks_once(store: Store, other: Store) -> None
     battle, worker_id = ready(store)
 
     def again(to: Store, edition: int = battle.edition) -> Battle:
-        tell = {"voter_id": VOTER, "worker_id": worker_id, "terms": TERMS, "edition": edition}
-        return to.battles.reopen(battle.id, Action.REGENERATE, **tell)
+        return to.battles.reopen(
+            battle.id, Action.REGENERATE,
+            voter_id=VOTER, worker_id=worker_id, terms=TERMS, edition=edition,
+        )  # fmt: skip
 
     copies = [lambda to=to: again(to) for to in (store, other)] * (COPIES // 2)
     assert {found.status for found in at_once(*copies)} == {BattleStatus.ANSWERING}
@@ -164,7 +166,7 @@ def test_a_retry_whose_process_died_can_be_sent_again(store: Store) -> None:
     battle = start(store, worker_id=worker_id)
     cut = tuple(answer(side, status=ResponseStatus.CANCELLED) for side in Side)
     battle = finish(store, battle, *cut, worker_id=worker_id)
-    tell = {
+    tell: dict[str, Any] = {
         "voter_id": VOTER,
         "worker_id": worker_id,
         "terms": TERMS,
