@@ -29,6 +29,7 @@ from ranking.agreement.rates import Agreement
 from ranking.agreement.reading import read_judgements
 from ranking.agreement.report import AgreementReport, agreement_report
 from ranking.boards.entries import Entry
+from ranking.boards.fragility import Fragility, Overturn, measure_fragility
 from ranking.boards.leaderboard import Coefficient, Leaderboard, compute_leaderboard
 from ranking.boards.options import Options
 from ranking.boards.ranks import compute_rank_ranges, compute_ranks
@@ -81,6 +82,7 @@ __all__ = [
     "DesignWeights",
     "Entry",
     "Estimate",
+    "Fragility",
     "Group",
     "Intervals",
     "InvalidVote",
@@ -90,6 +92,7 @@ __all__ = [
     "NotConverged",
     "Options",
     "OrderAudit",
+    "Overturn",
     "PairedFit",
     "PairedIntervals",
     "RankingError",
@@ -114,6 +117,7 @@ __all__ = [
     "fleiss_kappa",
     "gwet_ac1",
     "krippendorff_alpha",
+    "measure_fragility",
     "paired_intervals",
     "read_judgements",
     "read_votes",

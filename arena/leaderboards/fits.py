@@ -38,7 +38,10 @@ class BoardFits:
             return Leaderboard(entries=(), battles=(), win_rates=(), method=told)
         a, b, outcomes, votes = zip(*counts, strict=True)
         return compute_leaderboard(
-            Comparisons.from_counts(a, b, outcomes, votes), self._recipe.options, threads=1
+            Comparisons.from_counts(a, b, outcomes, votes),
+            self._recipe.options,
+            threads=1,
+            fragility=True,
         )
 
     def rank_categories(self, tally: Tally) -> dict[str, Part]:

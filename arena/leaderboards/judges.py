@@ -110,7 +110,7 @@ def rank_verdicts(
     if not verdicts:
         return None
     votes, options = gather_verdicts(verdicts, recipe)
-    return compute_leaderboard(votes, options, threads=threads)
+    return compute_leaderboard(votes, options, threads=threads, fragility=True)
 
 
 def gather_verdicts(verdicts: Sequence[JudgeVerdict], recipe: Recipe) -> tuple[Votes, Options]:

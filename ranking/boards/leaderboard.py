@@ -18,6 +18,7 @@ from ranking.boards.entries import (
     order_models,
     read_entries,
 )
+from ranking.boards.fragility import Fragility, is_plain, measure_fragility
 from ranking.boards.html import draw_html
 from ranking.boards.options import Options, take_options
 from ranking.errors import RankingError, UnknownModel
@@ -74,6 +75,7 @@ class Leaderboard:
         method: Everything needed to compute it again from the same votes.
         diagnostics: Islands and which won all games against which, provisional models, votes a
             pair, side and tie rates, voters and whether they were ignored.
+        fragility: How many votes would put another model first, where that was asked for.
     """
 
     entries: tuple[Entry, ...]
@@ -82,6 +84,7 @@ class Leaderboard:
     coefficients: tuple[Coefficient, ...] = ()
     method: dict[str, Any] = field(default_factory=dict)
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    fragility: Fragility | None = None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -150,11 +153,13 @@ class Leaderboard:
             "coefficients": [asdict(coefficient) for coefficient in self.coefficients],
             "method": self.method,
             "diagnostics": self.diagnostics,
+            "fragility": self.fragility and self.fragility.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Leaderboard:
         """Read what `to_dict` wrote; unknown keys of an entry are ignored."""
+        fragility = data.get("fragility")
         return cls(
             entries=read_entries(data["models"]),
             battles=tuple(tuple(row) for row in data["battles"]),
@@ -162,6 +167,7 @@ class Leaderboard:
             coefficients=tuple(Coefficient(**line) for line in data.get("coefficients", ())),
             method=dict(data["method"]),
             diagnostics=dict(data["diagnostics"]),
+            fragility=fragility and Fragility.from_dict(fragility),
         )
 
 
@@ -170,6 +176,7 @@ def compute_leaderboard(
     votes: VotesLike,
     options: Options | None = None,
     *,
+    fragility: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
     **changes: Unpack[OptionKeywords],
@@ -180,6 +187,8 @@ def compute_leaderboard(
         votes: A table, single votes, counts, or a file as read; single votes where weights,
             voters or covariates matter.
         options: The recipe, `Options()` by default.
+        fragility: Also find how many votes would put another model first, on boards where
+            votes are alike (`measure_fragility`).
         threads: Threads of the bootstrap; all cores by default.
         progress: Called with the replicates done and their total as they come in.
         changes: Options by name, in place of those of the recipe.
@@ -189,8 +198,17 @@ def compute_leaderboard(
         NoMaximum: Without a prior, the votes do not tie all models together.
     """
     told = take_options(options, changes)
-    noted: dict[str, Any] = {"both_bad_dropped": 0}
     cast = take_votes(votes)
+    board = _compute(cast, told, threads=threads, progress=progress)
+    if fragility and is_plain(cast, told):
+        return replace(board, fragility=measure_fragility(cast, told))
+    return board
+
+
+def _compute(
+    cast: Comparisons | Votes, told: Options, *, threads: int | None, progress: Progress | None
+) -> Leaderboard:
+    noted: dict[str, Any] = {"both_bad_dropped": 0}
     if told.both_bad == "drop":
         cast, noted["both_bad_dropped"] = _drop_both_bad(cast)
     if isinstance(cast, Comparisons):

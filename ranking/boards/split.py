@@ -77,6 +77,7 @@ def compute_boards(
     by: Sequence[str] = (),
     min_votes: int = MIN_VOTES,
     also_adjusted: bool = False,
+    fragility: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
     **changes: Unpack[OptionKeywords],
@@ -91,6 +92,7 @@ def compute_boards(
             does one whose votes are all of one voter, or nearly all, where voters are clusters,
             or that has nothing to adjust for.
         also_adjusted: Compute each board a second time, adjusted for the votes' covariates.
+        fragility: Also find how many votes would put another model first on each board.
         threads: Threads of the bootstrap; all cores by default.
         progress: Called with the replicates done of all boards together, and their total.
         changes: Options by name, in place of those of the recipe.
@@ -112,13 +114,14 @@ def compute_boards(
         for (group, _, part), count in zip(parts, counted, strict=True)
     ]
     shares = _share_progress(progress, sum(filled) * (1 + also_adjusted))
+    compute = partial(_compute_part, threads=threads, fragility=fragility)
     boards = []
     for (group, label, part), count, is_filled in zip(parts, counted, filled, strict=True):
         plain = adjusted = None
         if is_filled:
-            plain = _compute_part(part, told, threads, next(shares))
+            plain = compute(part, told, progress=next(shares))
             if also_adjusted and (group == "overall" or part.covariates is not None):
-                adjusted = _compute_part(part, told.change(adjust=True), threads, next(shares))
+                adjusted = compute(part, told.change(adjust=True), progress=next(shares))
         boards.append(BoardPart(group, label, count, plain, adjusted))
     return tuple(boards)
 
@@ -185,10 +188,17 @@ def _split(votes: Votes, group: str) -> Iterator[tuple[str, Votes]]:
 
 
 def _compute_part(
-    part: Votes, options: Options, threads: int | None, progress: Progress | None
+    part: Votes,
+    options: Options,
+    *,
+    threads: int | None,
+    fragility: bool,
+    progress: Progress | None,
 ) -> Leaderboard:
     present = part.drop_absent_models()
     if options.anchor is not None and options.anchor[0] not in present.models:
         # The anchor has no votes here: better no shift than no board.
         options = options.change(anchor=None)
-    return compute_leaderboard(present, options, threads=threads, progress=progress)
+    return compute_leaderboard(
+        present, options, threads=threads, fragility=fragility, progress=progress
+    )

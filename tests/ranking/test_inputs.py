@@ -107,6 +107,7 @@ TAKEN: dict[str, set[str]] = {
     "fleiss_kappa": set(),
     "gwet_ac1": set(),
     "krippendorff_alpha": set(),
+    "measure_fragility": MANY,
     "paired_intervals": {"PairedFit"},
     "read_judgements": set(),
     "read_votes": {"DataFrame", "path", "text"},

@@ -287,12 +287,19 @@ def _compute(
         if request.by and isinstance(source.votes, Votes):
             # The overall board comes first and has no minimum: it is what was asked for.
             whole, *found = compute_boards(
-                source.votes, options, by=request.by, min_votes=least, progress=progress
+                source.votes,
+                options,
+                by=request.by,
+                min_votes=least,
+                fragility=True,
+                progress=progress,
             )
             parts = tuple(found)
-            board = whole.board or compute_leaderboard(source.votes, options, progress=progress)
+            board = whole.board or compute_leaderboard(
+                source.votes, options, fragility=True, progress=progress
+            )
         else:
-            board = compute_leaderboard(source.votes, options, progress=progress)
+            board = compute_leaderboard(source.votes, options, fragility=True, progress=progress)
     except NoMaximum as error:
         # Of its other reasons the message itself says what to do.
         remedy = ". Leave out --prior none." if "use a prior" in str(error) else "."

@@ -178,6 +178,7 @@ def _remarks(board: Leaderboard, source: Source) -> list[str]:
         remarks.append("Provisional: only the prior keeps the score finite.")
     remarks += _tell_groups(board)
     remarks += find_doubts(board, source)
+    remarks += _say_fragility(board)
     remarks += [
         f"{c.name}: {c.estimate:+.3f} log-odds, {_level(board)} interval "
         f"{c.lower:+.3f} to {c.upper:+.3f}."
@@ -200,6 +201,27 @@ def _tell_groups(board: Leaderboard) -> list[str]:
         "which do not tell by how much it is stronger."
         for met in board.diagnostics.get("one_sided", [])
     ]
+
+
+def _say_fragility(board: Leaderboard) -> list[str]:
+    """At most how many votes would put another model first."""
+    found = board.fragility
+    if found is None:
+        return []
+    told = {
+        "left out": found.drop, "turned round": found.flip, "added": found.add,
+        "in battles of pairs that nobody chooses": found.battles,
+    }  # fmt: skip
+    ways = [
+        f"{way.votes:,} {words} ({way.share:.2%}, {way.challenger})"
+        for words, way in told.items()
+        if way is not None
+    ]
+    return (
+        [f"Rank 1: at most so many votes put another model above {found.model}: {'; '.join(ways)}."]
+        if ways
+        else []
+    )
 
 
 def find_doubts(board: Leaderboard, source: Source) -> list[str]:

@@ -33,7 +33,7 @@ NAMES = ("Amber", "Birch", "Cedar", "Dune")
 # None of them as it is unless set.
 SETTINGS = LeaderboardSettings(replicates=150, level=0.9, min_category_votes=60)
 STYLE = [word for name in FEATURES for word in ("--style", name)]
-PARTS = ("models", "battles", "win_rates", "coefficients", "method", "diagnostics")
+PARTS = ("models", "battles", "win_rates", "coefficients", "method", "diagnostics", "fragility")
 
 Json = dict[str, Any]
 

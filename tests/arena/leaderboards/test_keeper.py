@@ -103,6 +103,7 @@ def test_the_board_is_what_ranking_makes_of_the_same_votes_and_can_be_made_again
     again = compute_leaderboard(
         Comparisons.from_counts(a, b, outcomes, counts),
         Options.from_dict(board.settings["options"]),
+        fragility=True,
     )
     assert board.leaderboard == again
     assert board.settings["models"] == sorted(NAMES)
@@ -379,6 +380,7 @@ def test_a_category_gets_a_board_from_the_minimum_of_votes_on(store: Store) -> N
     again = compute_leaderboard(
         Comparisons.from_counts(*zip(*(count[:4] for count in counts), strict=True)),
         Options.from_dict(board.settings["options"]),
+        fragility=True,
     )
     assert view.board.leaderboard == again
     assert boards.view(Choice("math")).choice == OVERALL  # nothing is guessed
