@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.battle.conductor import BattleLimits, Conductor
+from arena.battle.metrics import Metrics
 from arena.battle.model_health import ModelHealth
 from arena.battle.spending import Spending
 from arena.leaderboards.judges import JudgeBoardKeeper
@@ -71,11 +72,17 @@ async def _connect(
         names,
         absent=lambda: health.resting | spending.spent_out,
     )
+    metrics = Metrics(
+        live_battles=lambda: conductor.live_battles,
+        resting=lambda: len(health.resting),
+        ask_database=store.ask,
+    )
     conductor = Conductor(
         store=store,
         matchmaker=matchmaker,
         health=health,
         models=models,
+        metrics=metrics,
         limits=BattleLimits(
             max_prompt_characters=settings.battles.max_prompt_characters,
             max_turns=settings.battles.max_turns,
@@ -91,14 +98,17 @@ async def _connect(
         store.judge_verdicts, Recipe.from_settings(settings.leaderboard)
     )
     await conductor.open()
+    port = settings.server.metrics_port
     background = [
         asyncio.create_task(work)
         for work in (
+            *(() if port is None else (metrics.keep_serving(port),)),
             boards.keep_fresh(),
             judge_boards.keep_fresh(),
             standing.keep_up(),
             health.keep_probing(),
             spending.keep_counting(),
+            metrics.keep_measuring(),
         )
     ]
     try:

@@ -32,6 +32,7 @@ from arena.rules.battles import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
+    from arena.battle.metrics import Metrics
     from arena.battle.model_health import ModelHealth
     from arena.battle.views import BattleView
     from arena.matchmaking.matchmaker import Matchmaker
@@ -69,6 +70,7 @@ class Conductor:
         health: learns how answers end.
         models: every model that can be asked, by name.
         limits: what a battle may be.
+        metrics: counts what happens, if anybody reads it.
         known_prompts: the only prompts that the models can answer (recorded arenas), or
             `None` where any prompt will do.
     """
@@ -81,6 +83,7 @@ class Conductor:
         health: ModelHealth,
         models: Mapping[str, ChatModel],
         limits: BattleLimits | None = None,
+        metrics: Metrics | None = None,
         known_prompts: tuple[str, ...] | None = None,
     ) -> None:
         self._store = store
@@ -88,6 +91,7 @@ class Conductor:
         self._health = health
         self._models = models
         self._limits = limits or BattleLimits()
+        self._metrics = metrics
         self.known_prompts = known_prompts
         self._recorded = frozenset(map(_single_spaced, known_prompts or ()))
         self._terms = Terms(
@@ -296,6 +300,8 @@ class Conductor:
             edition=edition,
         )
         self._matchmaker.learn(battle)
+        if self._metrics is not None and battle.vote is not None:
+            self._metrics.voted(battle.vote)
         return await self._watching.recorded_view(battle)
 
     async def votes_of(self, voter_id: str) -> dict[Outcome, int]:
@@ -362,13 +368,21 @@ class Conductor:
             battle,
             models={side: self._models[battle.pairing.model(side)] for side in sides},
             sides=sides,
-            heard=self._health.note,
+            heard=self._hear,
             commit=self._commit,
             settled=self._settled,
         )
         self._watching.live[battle.id] = live
+        if self._metrics is not None:
+            self._metrics.asked()
         self._watching.stop_if_left(live)  # the page may be gone before it begins to watch
         return self._watching.live_view(live)
+
+    def _hear(self, model: str, response: Response) -> None:
+        """An answer has ended, however it did."""
+        self._health.note(model, response)
+        if self._metrics is not None:
+            self._metrics.heard(model, response)
 
     async def _commit(
         self, battle_id: str, response: Response, status: BattleStatus | None

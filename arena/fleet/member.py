@@ -165,7 +165,7 @@ def make_worker(settings: Settings, *, number: int) -> Member:
         f"worker {number}",
         [sys.executable, "-P", "-m", "arena.fleet.worker"],
         port=find_free_port(),
-        order=lambda port: json.dumps(_describe(settings, port)).encode() + b"\n",
+        order=lambda port: json.dumps(_describe(settings, port, number)).encode() + b"\n",
         movable=True,
     )
 
@@ -176,7 +176,7 @@ def make_proxy_member(proxy: Proxy, settings: Settings) -> Member:
     return Member(proxy.name, proxy.command, address=server.find_address, port=server.port)
 
 
-def _describe(settings: Settings, port: int) -> dict[str, Any]:
+def _describe(settings: Settings, port: int, number: int) -> dict[str, Any]:
     """The settings of a worker: believes its proxy alone, and signs as all of them do."""
     from arena.settings import read_signing_secret
 
@@ -187,4 +187,6 @@ def _describe(settings: Settings, port: int) -> dict[str, Any]:
         "forwarded_allow_ips": "127.0.0.1",
         "secret": read_signing_secret(settings),
     }
+    if settings.server.metrics_port is not None:
+        described["server"]["metrics_port"] = settings.server.metrics_port + number - 1
     return described

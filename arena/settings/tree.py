@@ -75,6 +75,8 @@ class ServerSettings(_Section):
     public_url: str | None = None
     secure_cookies: bool = False
     forwarded_allow_ips: str = "127.0.0.1"
+    # On the loopback alone: what Prometheus reads names models, and when each answered.
+    metrics_port: int | None = Field(default=None, ge=1, le=65535)
 
     def find_address(self, port: int | None = None) -> str:
         """Where people reach the arena, without a slash at the end.

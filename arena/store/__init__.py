@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sqlalchemy import text
+
 from arena.store.battle_records import BattleRecords
 from arena.store.engine import StoreError, open_engine
 from arena.store.expert_assignments import (
@@ -85,6 +87,15 @@ class Store:
     judged_battles: JudgedBattles
     judgements: JudgementRows
     prompt_sets: PromptSetRecords
+
+    def ask(self) -> None:
+        """Asks the database for next to nothing.
+
+        Raises:
+            sqlalchemy.exc.SQLAlchemyError: it does not answer.
+        """
+        with self.engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
 
     def close(self) -> None:
         """Closes all connections."""

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, RedirectResponse
+from sqlalchemy.exc import SQLAlchemyError
 
 from arena.agreement.desk import AgreementDesk
 from arena.agreement.keys import AnalystKeys
 from arena.app import open_arena
 from arena.experts.panel import ExpertPanel
+from arena.matchmaking.matchmaker import TooFewModels
 from arena.settings import read_signing_secret
 from arena.settings.shipped import find_shipped_data
 from arena.web.agreement.page import agreement_routes
@@ -85,6 +87,12 @@ def build_app(arena: Arena) -> ASGIApp:
     def _tell_health() -> JSONResponse:
         return JSONResponse({"status": "ok", "live_battles": arena.conductor.live_battles})
 
+    @app.get("/readyz", include_in_schema=False)
+    async def _tell_readiness() -> JSONResponse:
+        missing = await asyncio.to_thread(_find_missing, arena)
+        body = {"status": "not ready", "missing": missing} if missing else {"status": "ready"}
+        return JSONResponse(body, status_code=503 if missing else 200)
+
     app.include_router(leaderboard_routes(arena.boards, arena.judge_boards))
     app.include_router(
         agreement_routes(
@@ -132,6 +140,20 @@ def build_app(arena: Arena) -> ASGIApp:
         tokens=tokens,
         secure_cookies=settings.server.secure_cookies,
     )
+
+
+def _find_missing(arena: Arena) -> list[str]:
+    """What keeps new battles from beginning; it names no model."""
+    missing = []
+    try:
+        arena.store.ask()
+    except SQLAlchemyError:
+        missing.append("database")
+    try:
+        arena.matchmaker.outlook(0)
+    except TooFewModels:
+        missing.append("models")
+    return missing
 
 
 def _prompt_ideas() -> dict[str, list[str]]:
