@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from board_votes import register
+from sqlalchemy import update
 
 from arena.rules.actions import Terms
 from arena.rules.battles import (
@@ -19,6 +21,8 @@ from arena.rules.battles import (
     Side,
     settled_status,
 )
+from arena.store.engine import begin_write
+from arena.store.tables import workers
 
 if TYPE_CHECKING:
     from arena.store import Store
@@ -90,6 +94,19 @@ def start(
     )
 
 
+def register_alive(store: Store) -> str:
+    """A worker that whoever looks for dead ones takes for alive: another process of this host.
+
+    This process's own number on another row is that of a predecessor.
+    """
+    worker_id = store.workers.register()
+    soon = datetime.now(UTC) + timedelta(hours=1)  # however slow the machine is
+    alive = update(workers).where(workers.c.id == worker_id)
+    with begin_write(store.engine) as connection:
+        connection.execute(alive.values(pid=os.getppid(), heartbeat_at=soon))
+    return worker_id
+
+
 def finish(store: Store, battle: Battle, *responses: Response, worker_id: str) -> Battle:
     """Records its answers (both complete unless given) and settles it as they ended."""
     given = responses or tuple(answer(side, turn=len(battle.prompts) - 1) for side in Side)
@@ -127,7 +144,7 @@ def make(store: Store, state: str, *, voter_id: str = VOTER, pairing: Pairing = 
     status = BattleStatus(state.split()[0])
     if "gone" in state:
         pairing = replace(pairing, model_b="Gone-1B")
-    worker_id = store.workers.register()
+    worker_id = register_alive(store)
     battle = start(store, worker_id=worker_id, voter_id=voter_id, pairing=pairing)
     if "last turn" in state:
         finish(store, battle, worker_id=worker_id)
