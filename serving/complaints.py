@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Complaint", "find_complaint", "find_complaint_in_choice"]
+__all__ = ["Complaint", "find_complaint"]
 
 # Where the words of an error stand, the best first.
 _WORD_FIELDS = (
@@ -80,12 +80,6 @@ def find_complaint(body: object, *, is_error: bool = False) -> Complaint | None:
     if is_error or _is_bare_error(body):
         return _read(body)
     return None
-
-
-def find_complaint_in_choice(choice: dict[str, Any]) -> Complaint | None:
-    """The error that a choice of a chat completion holds."""
-    error = choice.get("error")
-    return _read(error) if error else None
 
 
 def _find_inner(body: dict[str, Any]) -> object | None:

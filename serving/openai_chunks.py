@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from serving.answer_reader import Collected, flatten
-from serving.complaints import find_complaint, find_complaint_in_choice
+from serving.complaints import find_complaint
 
 if TYPE_CHECKING:
     from serving.sdk import Endpoint
@@ -39,17 +39,18 @@ class ChunkReader(Collected):
                 self._complain(complaint)
 
     def _read_choices(self, body: dict[str, Any]) -> None:
-        self._read_usage(body)
-        groq = body.get("x_groq")
-        self._read_usage(groq if isinstance(groq, dict) else {})
+        for counted in (body, body.get("x_groq")):
+            if isinstance(counted, dict) and counted.get("usage"):
+                self._read_usage(counted["usage"])
         choices = body.get("choices")
         if isinstance(choices, dict):
             choices = [choices]
         if not isinstance(choices, list):
             return
         self._frames += 1
-        if isinstance(body.get("model"), str):
-            self._model_id = body["model"] or self._model_id
+        model = body.get("model")
+        if model and isinstance(model, str):
+            self._model_id = model
         for choice in choices:
             if isinstance(choice, dict) and self._is_the_one(choice):
                 self._read_choice(choice)
@@ -70,12 +71,15 @@ class ChunkReader(Collected):
             self._say(delta)
         elif isinstance(choice.get("text"), str):
             self._say(choice["text"])
-        self._read_usage(choice)  # Moonshot counts here
-        details = choice.get("finish_details")
-        self._read_end(choice.get("finish_reason") or details)
-        complaint = find_complaint_in_choice(choice)
-        if complaint is not None:
-            self._complain(complaint)
+        if choice.get("usage"):  # Moonshot counts here
+            self._read_usage(choice["usage"])
+        reason = choice.get("finish_reason") or choice.get("finish_details")
+        if reason:
+            self._read_end(reason)
+        if choice.get("error"):
+            complaint = find_complaint(choice, is_error=True)
+            if complaint is not None:
+                self._complain(complaint)
 
     def _read_delta(self, delta: dict[str, Any]) -> None:
         thought = next((delta[name] for name in _THOUGHTS if delta.get(name)), None)
@@ -100,8 +104,7 @@ class ChunkReader(Collected):
         if whole.startswith(told):
             self._say(whole[len(told) :])
 
-    def _read_usage(self, body: dict[str, Any]) -> None:
-        usage = body.get("usage")
+    def _read_usage(self, usage: object) -> None:
         self._read_counts(usage, ("prompt_tokens",), "completion_tokens")
         if isinstance(usage, dict) and "prompt_tokens" not in usage:
             self._read_counts(usage, ("input_tokens",), "output_tokens")

@@ -15,7 +15,7 @@ from serving.protocol import ModelNotFound, ServingError, Unreadable
 from serving.sse import Event, EventSplitter, EventTooLong
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncGenerator
 
     import httpx2
 
@@ -57,12 +57,11 @@ async def read_answer(
     failure: ServingError | None = None
     try:
         async with aclosing(_raw(response)) as source:
-            while not reader.is_over:
+            data: bytes | None = b""
+            while not (reader.is_over or data is None or failure):
                 data, failure = await _read_on(source, body, reader, endpoint)
                 for delta in reader.take():
                     yield delta
-                if not data or failure is not None:
-                    break
     finally:
         await response.aclose()
     # Raised out here, an error carries no chain of causes that might quote a key.
@@ -77,26 +76,20 @@ async def read_answer(
 def _raw(response: httpx2.Response) -> AsyncGenerator[bytes]:
     """The body; unpacked where a server has packed it although it was asked not to."""
     packed = response.headers.get("content-encoding", "identity").lower()
-    return _without_empty(response.aiter_raw() if packed == "identity" else response.aiter_bytes())
-
-
-async def _without_empty(source: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    async for data in source:
-        if data:
-            yield data
+    return response.aiter_raw() if packed == "identity" else response.aiter_bytes()
 
 
 async def _read_on(
     source: AsyncGenerator[bytes], body: _Body, reader: AnswerReader, endpoint: Endpoint
-) -> tuple[bytes, ServingError | None]:
-    """Reads once: what arrived, nothing at the end, and what has failed with it."""
-    data = b""
+) -> tuple[bytes | None, ServingError | None]:
+    """Reads once: what arrived, `None` at the end, and what has failed with it."""
+    data = None
     try:
         data = await _next(source, reader)
-        if data:
-            body.feed(data)
-        else:
+        if data is None:
             body.finish()
+        else:
+            body.feed(data)
     except ServingError as error:
         return data, error
     except TRANSPORT_ERRORS as error:
@@ -105,15 +98,15 @@ async def _read_on(
     return data, None
 
 
-async def _next(source: AsyncGenerator[bytes], reader: AnswerReader) -> bytes:
-    """What arrives next; an answer that has ended is not waited for long."""
+async def _next(source: AsyncGenerator[bytes], reader: AnswerReader) -> bytes | None:
+    """What arrives next, `None` at the end; an answer that has ended is not waited for long."""
     if not reader.has_ended:
-        return await anext(source, b"")
+        return await anext(source, None)
     try:
         async with asyncio.timeout(SECONDS_AFTER_THE_END):
-            return await anext(source, b"")
+            return await anext(source, None)
     except TimeoutError:
-        return b""
+        return None
 
 
 class _Body:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from arena.battle.answering import Answering
@@ -368,7 +369,7 @@ class Conductor:
             battle,
             models={side: self._models[battle.pairing.model(side)] for side in sides},
             sides=sides,
-            heard=self._hear,
+            heard=partial(self._hear, voter_id=battle.voter_id),
             commit=self._commit,
             settled=self._settled,
         )
@@ -378,9 +379,9 @@ class Conductor:
         self._watching.stop_if_left(live)  # the page may be gone before it begins to watch
         return self._watching.live_view(live)
 
-    def _hear(self, model: str, response: Response) -> None:
+    def _hear(self, model: str, response: Response, *, voter_id: str) -> None:
         """An answer has ended, however it did."""
-        self._health.note(model, response)
+        self._health.note(model, response, voter_id=voter_id)
         if self._metrics is not None:
             self._metrics.heard(model, response)
 

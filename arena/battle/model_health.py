@@ -1,10 +1,11 @@
 """Which models can answer now: those that keep failing rest until they answer a probe.
 
-A circuit breaker for each model. A few failures in a row, or one that every further request
-would meet too, and the model is not drawn; when its rest is over it is asked for a few
-tokens (half-open), by this process and not by a volunteer, and either returns or rests
-for twice as long. What is known here concerns this process alone and is lost with it: the
-next one finds out by itself.
+A circuit breaker for each model. A few failures in a row that several voters met, or one that
+every further request would meet too, and the model is not drawn; when its rest is over it is
+asked briefly (half-open), by this process and not by a volunteer, and either returns or rests
+for twice as long. What one voter alone meets may be that voter's doing, so it rests nothing.
+What is known here concerns this process alone and is lost with it: the next one finds out by
+itself.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from arena.rules.battles import ResponseStatus
-from serving.protocol import Message, Sampling, ServingError
+from serving.protocol import Message, ServingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,17 +29,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FAILURES_IN_A_ROW = 3
+VOTERS_IN_A_ROW = 2
 FIRST_REST_SECONDS = 30.0
 LONGEST_REST_SECONDS = 600.0
 LOOK_SECONDS = 1.0
-# The next request would meet the same, whatever it asks.
+# The next request would meet the same, whatever it asks: there is no connection, or the
+# account, the address or the name is wrong.
 _AT_ONCE = frozenset({"BadCredentials", "ModelNotFound", "ModelUnreachable", "QuotaUsedUp"})
 # The model could answer; this conversation, or our own disk, could not be served.
 _NOT_ITS_FAULT = frozenset(
     {"ContextTooLong", "NotStored", "ParameterRefused", "Refused", "UnknownPrompt"}
 )
 _PROBE = Message("user", "Say OK.")
-_FEW_TOKENS = Sampling(max_tokens=8)
 
 
 @dataclass(slots=True)
@@ -46,6 +48,7 @@ class _Pulse:
     """What is known of one model."""
 
     failures: int = 0  # in a row
+    voters: set[str | None] = field(default_factory=set)  # who met them
     rests: int = 0  # in a row
     until: float | None = None  # on the monotonic clock, `None` while it may be drawn
     probe: asyncio.Task[None] | None = field(default=None, repr=False)
@@ -72,14 +75,21 @@ class ModelHealth:
         """The models that are not to be drawn now."""
         return self._resting
 
-    def note(self, name: str, response: Response) -> None:
-        """Learns from an ended answer of a model."""
+    def note(self, name: str, response: Response, *, voter_id: str | None = None) -> None:
+        """Learns from an ended answer of a model.
+
+        Args:
+            name: the model.
+            response: the answer.
+            voter_id: whose battle it was, `None` if that is not known: then another one's each
+                time.
+        """
         pulse = self._pulses[name]
         if response.status is ResponseStatus.COMPLETE:
             self._recover(name, pulse)
         elif response.status is ResponseStatus.FAILED and pulse.until is None:
             # Failures of answers that were under way when a rest began say nothing new.
-            self._fail(name, pulse, response.error_kind or "")
+            self._fail(name, pulse, response.error_kind or "", voter_id)
 
     async def keep_probing(self) -> None:
         """Probes models whose rest is over, for as long as the program runs."""
@@ -93,12 +103,15 @@ class ModelHealth:
                 probe.cancel()
             await asyncio.gather(*probes, return_exceptions=True)
 
-    def _fail(self, name: str, pulse: _Pulse, kind: str) -> None:
+    def _fail(self, name: str, pulse: _Pulse, kind: str, voter_id: str | None) -> None:
         if kind in _NOT_ITS_FAULT:
             pulse.failures = 0
+            pulse.voters.clear()
             return
         pulse.failures += 1
-        if kind in _AT_ONCE or pulse.failures >= FAILURES_IN_A_ROW:
+        pulse.voters.add(voter_id)
+        several = None in pulse.voters or len(pulse.voters) >= VOTERS_IN_A_ROW
+        if kind in _AT_ONCE or (several and pulse.failures >= FAILURES_IN_A_ROW):
             self._rest(name, pulse, kind)
 
     def _rest(self, name: str, pulse: _Pulse, why: str) -> None:
@@ -128,6 +141,7 @@ class ModelHealth:
         if pulse.until is not None:
             logger.warning("%s answers again", name)
         pulse.failures = pulse.rests = 0
+        pulse.voters.clear()
         pulse.until = None
         self._resting -= {name}
 
@@ -135,7 +149,7 @@ class ModelHealth:
 async def _ask_briefly(model: ChatModel) -> str | None:
     """Why a model still cannot answer, `None` if it can: its first word is enough."""
     try:
-        async with aclosing(model.stream([_PROBE], _FEW_TOKENS)) as events:
+        async with aclosing(model.stream([_PROBE])) as events:
             async for event in events:
                 if event.text.strip():
                     return None

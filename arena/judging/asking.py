@@ -14,11 +14,19 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 
 from arena.judging.orders import is_to_ask, list_questions, read_sampling
 from arena.judging.reading import read_verdict
+from arena.rules.judgements import CallStatus
 from arena.store import Claim
-from serving.protocol import Completion, ContextTooLong, Message, RateLimited, ServingError
+from serving.protocol import (
+    Completion,
+    ContextTooLong,
+    Message,
+    ParameterRefused,
+    RateLimited,
+    ServingError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from arena.judging.orders import Question, RunOrder
     from arena.rules.judgements import CallKey
@@ -32,10 +40,12 @@ GIVE_UP_AFTER = 10
 _PAUSE_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 60.0
 _POLL_SECONDS = 0.3
+# How long the first question is asked alone, to learn whether the others would be refused too.
+_HEAD_START_SECONDS = 0.5
 _STORE_ATTEMPTS = 5
 
 _T = TypeVar("_T")
-StopReason = Literal["told", "max_cost", "failures"]
+StopReason = Literal["told", "max_cost", "failures", "temperature"]
 
 
 class Ended(NamedTuple):
@@ -84,6 +94,8 @@ class Asking:
         self._spent = 0.0  # of this run
         self._reserved = 0.0  # the most that what is under way may cost
         self._failures = 0
+        self._is_new = False  # nothing of it has been answered yet
+        self._has_heard = asyncio.Event()
         self._resume_at = 0.0
         self._elsewhere: list[Question] = []
 
@@ -99,8 +111,17 @@ class Asking:
 
     async def run(self) -> None:
         """Asks until all questions have ended, wherever they were asked, or it is stopped."""
-        questions = self._find_open()
-        lanes = (self._ask_next(questions) for _ in range(self._order.concurrency))
+        statuses = self._store.judgings.statuses(self._voter_id)
+        questions = self._find_open(statuses)
+        self._is_new = CallStatus.ANSWERED not in statuses.values()
+        lanes = [asyncio.create_task(self._ask_next(questions))]
+        if self._is_new and self._sampling.temperature is not None:
+            # A model that takes only a temperature of its own refuses them all, and at once.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_HEAD_START_SECONDS):
+                    await self._has_heard.wait()
+        while len(lanes) < self._order.concurrency:
+            lanes.append(asyncio.create_task(self._ask_next(questions)))
         # No task group: it would cut off the answers under way when one lane fails.
         ended = await asyncio.gather(*lanes, return_exceptions=True)
         for error in ended:
@@ -108,8 +129,7 @@ class Asking:
                 raise error
         await self._await_others()
 
-    def _find_open(self) -> Iterator[Question]:
-        statuses = self._store.judgings.statuses(self._voter_id)
+    def _find_open(self, statuses: Mapping[CallKey, CallStatus]) -> Iterator[Question]:
         for question in list_questions(self._store, self._order.judge, self._order.battle_ids):
             if question is not None and is_to_ask(
                 statuses.get(question.key), retry_failed=self._order.retry_failed
@@ -127,6 +147,8 @@ class Asking:
         except BaseException:
             self.stop()
             raise
+        finally:
+            self._has_heard.set()
 
     async def _rest(self, seconds: float) -> None:
         """Sleeps, unless it is stopped."""
@@ -159,6 +181,7 @@ class Asking:
             ended = await self._ask(question)
             # What is not known counts as the most that it may have been.
             self._spent += most if ended.cost is None else ended.cost
+            self._has_heard.set()
             self._report(ended)
         elif claim is Claim.ELSEWHERE:
             self._elsewhere.append(question)
@@ -193,7 +216,7 @@ class Asking:
             self._note_failure(error)
             await self._insist(self._store.judgings.fail, key=question.key, error=error)
             return Ended(answered=False, cost=None, message=str(error))
-        self._failures = 0
+        self._failures, self._is_new = 0, False
         cost = self._order.spec.card.cost(completion.prompt_tokens, completion.completion_tokens)
         await self._insist(
             self._store.judgings.answer,
@@ -215,6 +238,8 @@ class Asking:
     def _note_failure(self, error: ServingError) -> None:
         if not isinstance(error, ContextTooLong):
             self._failures += 1
+        if isinstance(error, ParameterRefused) and error.parameter == "temperature":
+            self.stop("temperature" if self._is_new else "failures")
         if self._failures >= GIVE_UP_AFTER:
             self.stop("failures")
         if isinstance(error, RateLimited):

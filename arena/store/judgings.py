@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from arena.rules.battles import VoterKind, storable
@@ -70,6 +70,22 @@ class Judgings:
         if found is None:
             raise LookupError(judge.voter_id)
         return found
+
+    def withdraw(self, judge: Judge) -> bool:
+        """Takes a judge off the record that has never answered and is not being asked.
+
+        Returns:
+            Whether it is gone: one that has answered stays.
+        """
+        calls = judge_calls.c.voter_id == judge.voter_id
+        kept = select(func.count()).where(calls, judge_calls.c.status != CallStatus.FAILED)
+        with begin_write(self._engine) as connection:
+            if connection.scalar(kept):
+                return False
+            connection.execute(delete(judge_calls).where(calls))
+            connection.execute(delete(judges).where(judges.c.voter_id == judge.voter_id))
+            connection.execute(delete(voters).where(voters.c.id == judge.voter_id))
+        return True
 
     def find(self, judge: Judge) -> KnownJudge | None:
         """A judge with its name, `None` where it was never registered."""

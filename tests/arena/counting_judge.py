@@ -64,12 +64,20 @@ def answering_after(released: threading.Event) -> Callable[[str], Reply]:
     return rule
 
 
+NO_TEMPERATURE = Reply(
+    "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default "
+    "(1) value is supported.",
+    status=400,
+)
+
+
 class CountingJudge:
     """A real HTTP server on the loopback that speaks OpenAI's API, as a context."""
 
     def __init__(self, rule: Callable[[str], Reply] = by_digest, *, delay: float = 0.0) -> None:
         self.rule = rule
         self.delay = delay
+        self.takes_temperature = True
         self.asked: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.most_at_once = 0
@@ -124,7 +132,8 @@ class CountingJudge:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         try:
-            reply = self.rule(prompt)
+            refused = "temperature" in body and not self.takes_temperature
+            reply = NO_TEMPERATURE if refused else self.rule(prompt)
             time.sleep(reply.delay or self.delay)
             _send(handler, reply)
         except OSError:

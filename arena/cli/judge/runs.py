@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arena.judging.orders import Estimate
+    from arena.rules.judgements import Judge
     from arena.settings import Settings
     from arena.store import Store
     from serving.specs import ModelSpec
@@ -61,30 +62,57 @@ def carry_out(choice: Choice, settings: Settings, store: Store, *, yes: bool, as
         Refusal: something does not fit, or consent was not given.
     """
     spec = _find_model(settings, choice)
-    battle_ids = _choose_battles(store, choice)
-    judge = describe_judge(
-        spec,
-        JudgeMode(choice.mode),
-        temperature=_read_temperature(choice.temperature),
-        max_tokens=choice.max_tokens,
-        structured=choice.structured,
-    )
+    battle_ids = tuple(_choose_battles(store, choice))
     order = RunOrder(
-        database_url=settings.database.url, spec=spec, judge=judge,
-        battle_ids=tuple(battle_ids), concurrency=choice.concurrency,
-        max_cost=choice.max_cost, retry_failed=choice.retry_failed,
+        database_url=settings.database.url, spec=spec, battle_ids=battle_ids,
+        judge=_describe(spec, choice, _read_temperature(choice.temperature)),
+        concurrency=choice.concurrency, max_cost=choice.max_cost,
+        retry_failed=choice.retry_failed,
     )  # fmt: skip
     expected = estimate(store, order)
     _check(expected)
-    before = store.judgings.find(judge)
-    title = before.name if before is not None else f"{judge.model} ({judge.mode}), a new one"
-    typer.echo(explain_estimate(title, expected, spec, choice.concurrency), err=True)
+    _explain_order(store, order, expected)
     if expected.to_ask:
         _ask_consent(expected, yes=yes)
-    known = store.judgings.register(judge)
-    status = _work(order, expected) if expected.to_ask else 0
+    known = store.judgings.register(order.judge)
+    progress = _work(order, expected) if expected.to_ask else None
+    if progress is not None and progress.stopped_by == "temperature":
+        order = _leave_temperature(store, order, choice, progress)
+        known = store.judgings.register(order.judge)
+        expected = estimate(store, order)
+        progress = _work(order, expected) if expected.to_ask else None
     print_judge(store, known, Recipe.from_settings(settings.leaderboard), as_json=as_json)
-    return status
+    return 0 if progress is None else _explain_stop(progress)
+
+
+def _describe(spec: ModelSpec, choice: Choice, temperature: float | None) -> Judge:
+    return describe_judge(
+        spec,
+        JudgeMode(choice.mode),
+        temperature=temperature,
+        max_tokens=choice.max_tokens,
+        structured=choice.structured,
+    )
+
+
+def _explain_order(store: Store, order: RunOrder, expected: Estimate) -> None:
+    judge = order.judge
+    before = store.judgings.find(judge)
+    title = before.name if before is not None else f"{judge.model} ({judge.mode}), a new one"
+    typer.echo(explain_estimate(title, expected, order.spec, order.concurrency), err=True)
+
+
+def _leave_temperature(
+    store: Store, order: RunOrder, choice: Choice, progress: _Progress
+) -> RunOrder:
+    """The order once more, with the model's own temperature; what was refused is taken back."""
+    store.judgings.withdraw(order.judge)
+    typer.echo(
+        f"arena: this judge does not take temperature {choice.temperature}: "
+        f"{progress.last_failure}\narena: going on with --temperature model.",
+        err=True,
+    )
+    return order.model_copy(update={"judge": _describe(order.spec, choice, None)})
 
 
 def _find_model(settings: Settings, choice: Choice) -> ModelSpec:
@@ -192,8 +220,8 @@ class _Progress:
         self.bar.fill(self.ended, self.total, doing)
 
 
-def _work(order: RunOrder, expected: Estimate) -> int:
-    """Lets a worker carry out the order; returns the exit status."""
+def _work(order: RunOrder, expected: Estimate) -> _Progress:
+    """Lets a worker carry out the order."""
     with show_progress("Starting the model", total=expected.to_ask) as bar:
         progress = _Progress(bar=bar, total=expected.to_ask)
         try:
@@ -202,10 +230,7 @@ def _work(order: RunOrder, expected: Estimate) -> int:
                     progress.follow(event)
         except WorkerFailed as error:
             raise Refusal(f"{error}\nWhat was answered is on record. Run it again.") from None
-    _explain_stop(progress)
-    if progress.interrupted:
-        return _INTERRUPTED
-    return 1 if progress.stopped_by else 0
+    return progress
 
 
 @contextmanager
@@ -225,7 +250,8 @@ def _stopping_on_interrupt(worker: JudgeWorker, progress: _Progress) -> Iterator
         signal.signal(signal.SIGINT, before)
 
 
-def _explain_stop(progress: _Progress) -> None:
+def _explain_stop(progress: _Progress) -> int:
+    """Says why not all was asked; the exit status."""
     if progress.interrupted:
         typer.echo("arena: interrupted; the same command goes on from here.", err=True)
     elif progress.stopped_by == "max_cost":
@@ -234,9 +260,12 @@ def _explain_stop(progress: _Progress) -> None:
             "The same command with a new limit goes on from here.",
             err=True,
         )
-    elif progress.stopped_by == "failures":
+    elif progress.stopped_by in {"failures", "temperature"}:
         typer.echo(
             f"arena: stopped after too many failures in a row. The last: {progress.last_failure}",
             err=True,
         )
         typer.echo("arena: put it right, and run the same command with --retry-failed.", err=True)
+    if progress.interrupted:
+        return _INTERRUPTED
+    return 1 if progress.stopped_by else 0

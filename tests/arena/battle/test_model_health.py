@@ -53,14 +53,39 @@ def test_a_model_rests_after_three_failures_in_a_row() -> None:
     assert health.resting == {"Amber"}
 
 
-@pytest.mark.parametrize("kind", ["BadCredentials", "ModelUnreachable"])
+@pytest.mark.parametrize(
+    "kind", ["Unreadable", "ServerFault", "Interrupted", "EmptyAnswer", "TimedOut", "Unfinished"]
+)
+def test_one_voter_alone_rests_no_model(kind: str) -> None:
+    health = ModelHealth({"Amber": StagedModel("Amber")})
+    for _ in range(20):
+        health.note("Amber", ended(kind), voter_id="one")
+    assert health.resting == frozenset()
+    health.note("Amber", ended(kind), voter_id="another")
+    assert health.resting == {"Amber"}
+
+
+def test_voters_before_an_answer_are_forgotten_with_their_failures() -> None:
+    health = ModelHealth({"Amber": StagedModel("Amber")})
+    health.note("Amber", ended("Unreadable"), voter_id="one")
+    health.note("Amber", ended(), voter_id="two")
+    for _ in range(5):
+        health.note("Amber", ended("Unreadable"), voter_id="two")
+    assert health.resting == frozenset()
+
+
+@pytest.mark.parametrize(
+    "kind", ["BadCredentials", "ModelNotFound", "ModelUnreachable", "QuotaUsedUp"]
+)
 def test_what_every_request_would_meet_is_not_tried_thrice(kind: str) -> None:
     health = ModelHealth({"Amber": StagedModel("Amber")})
     health.note("Amber", ended(kind))
     assert health.resting == {"Amber"}
 
 
-@pytest.mark.parametrize("kind", ["Refused", "ContextTooLong", "UnknownPrompt", "NotStored"])
+@pytest.mark.parametrize(
+    "kind", ["Refused", "ParameterRefused", "ContextTooLong", "UnknownPrompt", "NotStored"]
+)
 def test_what_the_conversation_or_the_disk_is_to_blame_for_is_no_failure(kind: str) -> None:
     health = ModelHealth({"Amber": StagedModel("Amber")})
     health.note("Amber", ended("Interrupted"))

@@ -267,3 +267,39 @@ def test_whatever_goes_wrong_ends_as_a_row_that_says_why(
     before = judge.requests
     assert arena.run_to_summary("--retry-failed")["failed"] == 0
     assert judge.requests == before + 8
+
+
+def test_a_judge_that_takes_only_its_own_temperature_is_asked_once_and_goes_on(
+    tmp_path: Path, judge: CountingJudge
+) -> None:
+    judge.takes_temperature = False
+    arena = make_arena(tmp_path, judge, battles=6, turns=1)
+    done = arena.run("--battles", "6")
+    assert done.returncode == 0, done.stderr
+    assert "'temperature' does not support 0.0" in done.stderr
+    assert "going on with --temperature model" in done.stderr
+    refused = [body for body in judge.bodies if "temperature" in body]
+    assert len(refused) == 1
+    assert judge.requests == 6 * 2 + 1
+    # The judge that was refused is not on record, and the same command asks nothing again.
+    (known,) = with_store(arena, lambda store: store.judgings.judges())
+    assert known.name == "Judge (plain)"
+    assert known.judge.sampling["temperature"] is None
+    statuses = with_store(arena, lambda store: store.judgings.statuses(known.judge.voter_id))
+    assert set(statuses.values()) == {CallStatus.ANSWERED}
+    again = arena.run("--battles", "6")
+    assert again.returncode == 0, again.stderr
+    assert judge.requests == 6 * 2 + 2
+
+
+def test_a_judge_that_takes_no_temperature_at_all_is_stopped_with_words(
+    tmp_path: Path, judge: CountingJudge
+) -> None:
+    judge.takes_temperature = False
+    arena = make_arena(tmp_path, judge, battles=6, turns=1)
+    with arena.config.open("a", encoding="utf-8") as file:
+        file.write("\n[models.sampling]\ntemperature = 0.7\n")
+    done = arena.run()
+    assert done.returncode == 1
+    assert "does not take `temperature`" in done.stderr
+    assert judge.requests == 2
