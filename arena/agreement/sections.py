@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ranking import Agreement, AgreementReport, Estimate
 
-__all__ = ["LEFT_ALIGNED", "Phrase", "Section", "describe", "list_sections"]
+__all__ = ["LEFT_ALIGNED", "Name", "Phrase", "Section", "describe", "list_sections"]
 
 # Columns of names; all others are numbers.
 LEFT_ALIGNED = {"Kind", "Judge", "With", "Beside", "Part", "Family", "Arm", "Verdict of", "Models"}
@@ -43,6 +43,12 @@ class Phrase(str):
         phrase.template = template
         phrase.values = values
         return phrase
+
+
+class Name(str):
+    """What somebody is called: the same in every language, whatever it means in one."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +140,18 @@ def _kinds(report: AgreementReport) -> Section:
     return Section("Judges", columns, rows)
 
 
-def _agreements(title: str, found: Iterable[Agreement], *, notes: tuple[str, ...] = ()) -> Section:
+def _agreements(
+    title: str,
+    found: Iterable[Agreement],
+    *,
+    notes: tuple[str, ...] = (),
+    of_individuals: bool = False,
+) -> Section:
+    """Pairs of kinds, or of an individual and others."""
+    call = Name if of_individuals else str
     columns = ("Judge", "With", "Pairs", "With ties", "Without ties")
     rows = [
-        (a.first, a.second, f"{a.pairs:,}", _rate(a.with_ties), _rate(a.without_ties))
+        (call(a.first), a.second, f"{a.pairs:,}", _rate(a.with_ties), _rate(a.without_ties))
         for a in found
     ]
     return Section(title, columns, rows, notes)
@@ -152,7 +166,7 @@ def _judges(report: AgreementReport) -> Section:
         "Those who agree least; {hidden} more lines in JSON and CSV.", hidden=f"{hidden:,}"
     )
     notes = (more,) if hidden else ()
-    return _agreements("Judges, each left out of the rest", shown, notes=notes)
+    return _agreements("Judges, each left out of the rest", shown, notes=notes, of_individuals=True)
 
 
 def _items_first(report: AgreementReport) -> Section:
@@ -206,7 +220,7 @@ def _parts(report: AgreementReport) -> Iterator[Section]:
     for group in dict.fromkeys(part.group for part in report.parts):
         found = [part for part in report.parts if part.group == group]
         section = _agreements(Phrase("By {group}", group=group), found)
-        rows = [(str(part.label), *row) for part, row in zip(found, section.rows, strict=True)]
+        rows = [(Name(part.label), *row) for part, row in zip(found, section.rows, strict=True)]
         yield Section(section.title, ("Part", *section.columns), rows)
 
 
@@ -225,7 +239,7 @@ def _orders(report: AgreementReport) -> Section:
     columns = ("Judge", "Battles", "Consistent", "First biased", "Second biased", "Unparsable",
                "One order only")  # fmt: skip
     rows = [
-        (o.judge, f"{o.battles:,}", *(
+        (Name(o.judge), f"{o.battles:,}", *(
             _percent(x) if o.battles else "–"
             for x in (o.consistent, o.first_biased, o.second_biased, o.unparsable)
         ), f"{o.single:,}")
@@ -236,7 +250,8 @@ def _orders(report: AgreementReport) -> Section:
 
 def _verbosity(report: AgreementReport) -> Section:
     rows = [
-        (v.judge, v.kind, f"{v.judgements:,}", _rate(v.longer_chosen)) for v in report.verbosity
+        (Name(v.judge), v.kind, f"{v.judgements:,}", _rate(v.longer_chosen))
+        for v in report.verbosity
     ]
     return Section("Longer answers", ("Judge", "Kind", "Decided", "Longer chosen"), rows)
 
@@ -245,8 +260,8 @@ def _self_preference(report: AgreementReport) -> Section:
     columns = ("Judge", "Family", "Beside", "Battles", "Own win rate", "By the others",
                "Difference")  # fmt: skip
     rows = [
-        (s.judge, s.family, s.reference, f"{s.battles:,}", _percent(s.own), _percent(s.others),
-         _signed(s.difference))
+        (Name(s.judge), Name(s.family), s.reference, f"{s.battles:,}", _percent(s.own),
+         _percent(s.others), _signed(s.difference))
         for s in report.self_preference
     ]  # fmt: skip
     return Section("Own family", columns, rows)

@@ -76,13 +76,14 @@ def plain_document(inside: str, texts: Texts, *, title: str, language: str, acti
         active: as for `page_header`.
     """
     header = page_header(texts, title=title, language=language, active=active)
-    return render(
+    document = render(
         "document.html",
         language=language,
         in_the_dark=_IN_THE_DARK,
         header=header,
         inside=inside,
     )
+    return str(document)
 
 
 def page_head(texts: Texts, *, title: str) -> str:

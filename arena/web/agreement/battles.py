@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from arena.rules.battles import Outcome
-from arena.web.leaderboard.table import say
+from arena.web.templating import render
 from ranking import Consistency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from markupsafe import Markup
 
     from arena.agreement.desk import AgreementDesk, AgreementView, Said, Verdicts
     from arena.rules.judgements import AnsweredTurn
@@ -29,7 +30,7 @@ def render_battles(
     first: str,
     second: str,
     page: int,
-) -> str:
+) -> Markup:
     """One page of the battles on which two kinds differ, or two individuals of one kind.
 
     Args:
@@ -48,40 +49,45 @@ def render_battles(
         "first": words.get(f"kind_{first}", first),
         "second": words.get(f"kind_{second}", second),
     }
-    parts = [f'<section id="battles"><h2>{say(words["battles_title"], **told)}</h2>']
-    if not differing:
-        parts.append(f"<p>{say(words['battles_none'])}</p>")
-    parts += [_battle(one, turns.get(one.battle_id, ()), texts) for one in shown]
     query = {"first": first, "second": second}
     if view.assignment is not None:
         query["study"] = view.assignment
-    parts.append(_pages(len(differing), page, query, texts))
-    return "".join(parts) + "</section>"
-
-
-def _battle(verdicts: Verdicts, turns: Sequence[AnsweredTurn], texts: Texts) -> str:
-    asked = turns[verdicts.turn - 1].prompt if verdicts.turn <= len(turns) else ""
-    summary = asked if len(asked) <= _LONGEST_SUMMARY else asked[:_LONGEST_SUMMARY] + " …"
-    models = f"{verdicts.model_a} · {verdicts.model_b}"
-    said = "".join(_said(one, verdicts, texts) for one in verdicts.said)
-    read = "".join(_turn(turn, verdicts) for turn in turns[: verdicts.turn])
-    return (
-        f'<details class="agreement-battle"><summary><span dir="auto">{escape(summary)}</span>'
-        f"<small>{escape(models)}</small></summary>"
-        f'<ul class="agreement-said">{said}</ul>{read}</details>'
+    last = max(1, -(-len(differing) // BATTLES_A_PAGE))
+    return render(
+        "agreement/battles.html",
+        words=words,
+        title=words["battles_title"].format(**told),
+        battles=[_battle(one, turns.get(one.battle_id, ()), texts) for one in shown],
+        last=last,
+        links=[
+            (f"?{urlencode({**query, 'page': number})}#battles", words[word])
+            for number, word in ((page - 1, "earlier"), (page + 1, "later"))
+            if 1 <= number <= last
+        ],
+        place=words["page"].format(page=page, last=last, total=f"{len(differing):,}"),
     )
 
 
-def _said(one: Said, verdicts: Verdicts, texts: Texts) -> str:
+def _battle(verdicts: Verdicts, turns: Sequence[AnsweredTurn], texts: Texts) -> dict[str, object]:
+    asked = turns[verdicts.turn - 1].prompt if verdicts.turn <= len(turns) else ""
+    return {
+        "summary": asked if len(asked) <= _LONGEST_SUMMARY else asked[:_LONGEST_SUMMARY] + " …",
+        "models": f"{verdicts.model_a} · {verdicts.model_b}",
+        "said": [_said(one, verdicts, texts) for one in verdicts.said],
+        "turns": [_turn(turn, verdicts) for turn in turns[: verdicts.turn]],
+    }
+
+
+def _said(one: Said, verdicts: Verdicts, texts: Texts) -> dict[str, str]:
     words = texts["agreement"]
     kind = words.get(f"kind_{one.kind}", one.kind)
     who = kind if one.kind == "crowd" else f"{kind} {one.judge}"
     verdict = {
-        Outcome.MODEL_A: say(words["prefers"], model=verdicts.model_a),
-        Outcome.MODEL_B: say(words["prefers"], model=verdicts.model_b),
-        Outcome.TIE: say(words["tie"]),
-        Outcome.BOTH_BAD: say(words["both_bad"]),
-        None: say(words["unread"]),
+        Outcome.MODEL_A: words["prefers"].format(model=verdicts.model_a),
+        Outcome.MODEL_B: words["prefers"].format(model=verdicts.model_b),
+        Outcome.TIE: words["tie"],
+        Outcome.BOTH_BAD: words["both_bad"],
+        None: words["unread"],
     }[one.verdict]
     notes = [texts["expert"][f"reason_{reason}"] for reason in one.reasons]
     if one.consistency is not None and one.consistency is not Consistency.CONSISTENT:
@@ -89,35 +95,14 @@ def _said(one: Said, verdicts: Verdicts, texts: Texts) -> str:
         notes.append(words[f"order_{how}"])
     if one.arm not in (None, "blind"):
         notes.append(words["arm"].format(arm=one.arm))
-    note = f" ({escape('; '.join(notes))})" if notes else ""
-    comment = f" <q>{escape(one.comment)}</q>" if one.comment else ""
-    return f"<li><b>{escape(who)}</b>: {verdict}{note}{comment}</li>"
+    return {
+        "who": who,
+        "verdict": verdict,
+        "notes": "; ".join(notes),
+        "comment": one.comment,
+    }
 
 
-def _turn(turn: AnsweredTurn, verdicts: Verdicts) -> str:
-    answers = "".join(
-        f'<div><h4 dir="auto">{escape(model)}</h4><div class="agreement-text" dir="auto">'
-        f"{escape(text)}</div></div>"
-        for model, text in (
-            (verdicts.model_a, turn.answer_a),
-            (verdicts.model_b, turn.answer_b),
-        )
-    )
-    return (
-        f'<blockquote class="agreement-text" dir="auto">{escape(turn.prompt)}</blockquote>'
-        f'<div class="agreement-answers">{answers}</div>'
-    )
-
-
-def _pages(total: int, page: int, query: dict[str, str], texts: Texts) -> str:
-    last = max(1, -(-total // BATTLES_A_PAGE))
-    if last == 1:
-        return ""
-    words = texts["agreement"]
-    links = [
-        f'<a href="?{escape(urlencode({**query, "page": number}))}#battles">{say(words[word])}</a>'
-        for number, word in ((page - 1, "earlier"), (page + 1, "later"))
-        if 1 <= number <= last
-    ]
-    place = say(words["page"], page=page, last=last, total=f"{total:,}")
-    return f'<nav class="agreement-pages">{" ".join(links)} <span>{place}</span></nav>'
+def _turn(turn: AnsweredTurn, verdicts: Verdicts) -> dict[str, object]:
+    answers = [(verdicts.model_a, turn.answer_a), (verdicts.model_b, turn.answer_b)]
+    return {"prompt": turn.prompt, "answers": answers}

@@ -7,18 +7,19 @@ reach an expert who has not judged it yet.
 from __future__ import annotations
 
 import asyncio
-from html import escape
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
 
 from arena.agreement.desk import NothingToCompare
 from arena.agreement.keys import NoAnalyst
 from arena.web.agreement.battles import render_battles
 from arena.web.agreement.tables import render_matrix, render_rates, render_sections
 from arena.web.layout import plain_document
+from arena.web.templating import render
 from arena.web.texts import LANGUAGES, load_texts
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ def agreement_routes(
         try:
             expires_at = keys.check(request.cookies.get(COOKIE, "") if key is None else key)
         except NoAnalyst:
-            words = texts["agreement"]
-            told = f"<h1>{escape(words['refused_title'])}</h1><p>{escape(words['refused'])}</p>"
+            told = render("agreement/refused.html", words=texts["agreement"])
             return _answer(told, texts, title, language, status=403)
         if key is not None:
             return _hand_over(key, expires_at, request, secure=secure_cookies)
@@ -66,7 +66,7 @@ def agreement_routes(
             view = await asyncio.to_thread(desk.view, study or None)
         except NothingToCompare:
             return _answer(render_nothing(texts), texts, title, language)
-        found = ""
+        found = Markup()
         if first and second:
             found = await asyncio.to_thread(
                 render_battles, desk, view, texts, first=first, second=second, page=page
@@ -84,53 +84,40 @@ def agreement_routes(
     return router
 
 
-def render_agreement(view: AgreementView, texts: Texts) -> str:
+def render_agreement(view: AgreementView, texts: Texts) -> Markup:
     """The report as HTML.
 
     Args:
         view: what to show.
         texts: of the language.
     """
-    words = texts["agreement"]
-    return (
-        f"<h1>{escape(words['title'])}</h1>"
-        f'<p class="board-lead">{escape(words["lead"])}</p>'
-        f"{_render_choice(view, texts)}"
-        f"{render_matrix(view, texts)}{render_rates(view.report, texts)}"
-        f"{render_sections(view.report, texts)}"
-    )
-
-
-def render_nothing(texts: Texts) -> str:
-    """What is shown while nobody but the crowd has judged anything."""
-    words = texts["agreement"]
-    return (
-        f"<h1>{escape(words['title'])}</h1><p>{escape(words['nothing'])}</p>"
-        "<pre>arena experts invite NAME\narena experts sample --battles 160 --experts 2\n"
-        "arena judge run --judge MODEL</pre>"
-    )
-
-
-def _render_choice(view: AgreementView, texts: Texts) -> str:
-    """Links to the studies, and to all battles."""
-    if not view.assignments:
-        return ""
-    words = texts["agreement"]
-    links = [
-        _study_link(name, label, view.assignment)
-        for name, label in [
-            (None, words["all_battles"]),
-            *((study, study) for study in view.assignments),
-        ]
+    chosen = [
+        (None, texts["agreement"]["all_battles"]),
+        *((name, name) for name in view.assignments),
     ]
-    label = escape(words["studies"])
-    return f'<nav class="agreement-choice" aria-label="{label}">{"".join(links)}</nav>'
+    return render(
+        "agreement/report.html",
+        words=texts["agreement"],
+        studies=[_study(name, label, view.assignment) for name, label in chosen]
+        if view.assignments
+        else [],
+        parts=[
+            render_matrix(view, texts),
+            render_rates(view.report, texts),
+            render_sections(view.report, texts),
+        ],
+    )
 
 
-def _study_link(name: str | None, label: str, chosen: str | None) -> str:
-    query = "?" + urlencode({"study": name}) if name else "?"
-    current = ' aria-current="true"' if name == chosen else ""
-    return f'<a href="{escape(query)}"{current}>{escape(label)}</a>'
+def render_nothing(texts: Texts) -> Markup:
+    """What is shown while nobody but the crowd has judged anything."""
+    return render("agreement/nothing.html", words=texts["agreement"])
+
+
+def _study(name: str | None, label: str, chosen: str | None) -> dict[str, object]:
+    """A link to a study, or to all battles."""
+    address = "?" + urlencode({"study": name}) if name else "?"
+    return {"address": address, "label": label, "is_chosen": name == chosen}
 
 
 def _hand_over(
@@ -155,6 +142,6 @@ def _hand_over(
 def _answer(
     content: str, texts: Texts, title: str, language: str, *, status: int = 200
 ) -> HTMLResponse:
-    inside = f'<div class="board agreement" id="agreement">{content}</div>'
+    inside = render("agreement/page.html", content=content)
     document = plain_document(inside, texts, title=title, language=language, active="agreement")
     return HTMLResponse(document, status_code=status)

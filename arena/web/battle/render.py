@@ -52,9 +52,8 @@ def battle_state(
         for side in Side:
             data[f"{side}-state"] = view.side(side).state.value
             data[f"{side}-note"] = _side_note(texts, view.side(side))
-    return render(
-        "battle/state.html", data=data, status=_status(texts, view), notice=notice, reveal=reveal
-    )
+    status = _status(texts, view)
+    return str(render("battle/state.html", data=data, status=status, notice=notice, reveal=reveal))
 
 
 def reveal_cards(

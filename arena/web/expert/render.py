@@ -67,7 +67,7 @@ def panel_state(texts: Texts, view: PanelView | None, *, notice: str = "") -> st
     else:
         words = texts["expert"]
         body = _message(words["refused_title"], words["refused"])
-    return render("expert/state.html", data=data, body=body, notice=notice)
+    return str(render("expert/state.html", data=data, body=body, notice=notice))
 
 
 def _phase(view: PanelView | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.leaderboards.published import Choice
-from arena.web.leaderboard.table import say
+from arena.web.templating import render
 from ranking.scale import POINTS_PER_LOG_ODDS
 
 if TYPE_CHECKING:
@@ -24,30 +24,13 @@ def read_choice(asked: Mapping[str, object]) -> Choice:
 
 def render_choice(view: BoardView, texts: Texts) -> str:
     """The selector and the switch, each only where there is something to choose."""
-    words = texts["leaderboard"]
-    parts = []
-    if view.categories:
-        options = "".join(
-            f'<option value="{say("{name}", name=name)}"'
-            f"{' selected' if name == view.choice.category else ''}>"
-            f"{say('{name}', name=name_category(name, texts))}</option>"
-            for name in ("", *view.categories)
-        )
-        parts.append(
-            f"<label><span>{say(words['choice_category'])}</span>"
-            f'<select data-choice="category">{options}</select></label>'
-        )
-    if view.can_adjust:
-        checked = " checked" if view.choice.at_equal_style else ""
-        parts.append(
-            f'<label class="board-switch"><input type="checkbox" role="switch"'
-            f' data-choice="style"{checked}><span>{say(words["choice_style"])}'
-            f" <small>({say(words['choice_style_note'])})</small></span></label>"
-        )
-    if not parts:
-        return ""
-    label = say(words["choice_label"])
-    return f'<div class="board-choice" role="group" aria-label="{label}">{"".join(parts)}</div>'
+    categories = [(name, name_category(name, texts)) for name in ("", *view.categories)]
+    return render(
+        "leaderboard/choice.html",
+        words=texts["leaderboard"],
+        view=view,
+        categories=categories,
+    )
 
 
 def render_chosen(view: BoardView, board: PublishedBoard, texts: Texts) -> str:
@@ -63,12 +46,12 @@ def render_chosen(view: BoardView, board: PublishedBoard, texts: Texts) -> str:
             "votes": f"{category.votes:,}",
             "min_votes": whole.settings["categories"]["min_votes"],
         }
-        parts.append(say(words["chosen_category"], **told))
+        parts.append(words["chosen_category"].format(**told))
     if view.choice.at_equal_style:
-        parts.append(say(words["chosen_style"], votes=f"{board.votes:,}"))
+        parts.append(words["chosen_style"].format(votes=f"{board.votes:,}"))
         effects = ", ".join(_say_effect(c, texts) for c in board.leaderboard.coefficients)
         parts.append(words["chosen_style_effects"].format(effects=effects))
-    return "".join(f'<p class="board-note">{part}</p>' for part in parts)
+    return render("leaderboard/notes.html", notes=parts)
 
 
 def name_category(name: str, texts: Texts) -> str:
@@ -82,8 +65,7 @@ def _say_effect(effect: Coefficient, texts: Texts) -> str:
     words = texts["leaderboard"]
     points = (POINTS_PER_LOG_ODDS * x for x in (effect.estimate, effect.lower, effect.upper))
     estimate, lower, upper = (f"{value:+.0f}" for value in points)
-    return say(
-        words["chosen_style_effect"],
+    return words["chosen_style_effect"].format(
         feature=words.get(f"feature_{effect.name}", effect.name),
         points=estimate,
         lower=lower,

@@ -1,7 +1,7 @@
 // Runs once when the board's component loads; `element`, `watch` and `trigger` are Gradio's. The board
 // inside `element` is replaced as a whole when there is a newer one: what the visitor chose
 // (order, scroll, focus) is remembered here and put back.
-const chosen = { column: null, descending: false, focus: null, scroll: {} };
+const chosen = { column: null, descending: false, focus: null, scroll: {}, name: "", organisation: "" };
 
 const compare = (kind) => (a, b) => {
   if (kind === "number") return Number(a) - Number(b);
@@ -26,6 +26,27 @@ const sort = () => {
     return sign * order(left, right);
   });
   body.append(...rows);
+};
+
+// Only the models that were searched for; what was typed comes back with a newer board.
+const filter = () => {
+  const [search, from] = ["name", "organisation"].map((key) =>
+    element.querySelector(`[data-filter="${key}"]`),
+  );
+  if (!search) return;
+  if (search.value !== chosen.name) search.value = chosen.name;
+  if (from && from.value !== chosen.organisation) from.value = chosen.organisation;
+  const wanted = chosen.name.trim().toLowerCase();
+  const rows = [...element.querySelectorAll(".board-table tbody tr")];
+  for (const row of rows) {
+    const name = row.querySelector(".board-name").textContent.toLowerCase();
+    const isFrom = !chosen.organisation || row.dataset.organisation === chosen.organisation;
+    row.hidden = !(name.includes(wanted) && isFrom);
+  }
+  const found = element.querySelector(".board-found");
+  const counts = { shown: rows.filter((row) => !row.hidden).length, models: rows.length };
+  const words = found.dataset.template.replace(/\{(\w+)\}/g, (_, key) => counts[key]);
+  if (found.textContent !== words) found.textContent = words;
 };
 
 const showLocalTimes = () => {
@@ -54,9 +75,10 @@ const restore = () => {
   showAddress();
   showLocalTimes();
   if (chosen.column) sort();
-  for (const [key, left] of Object.entries(chosen.scroll)) {
+  filter();
+  for (const [key, [left, top]] of Object.entries(chosen.scroll)) {
     const box = element.querySelector(`[data-keep="${key}"]`);
-    if (box) box.scrollLeft = left;
+    if (box) [box.scrollLeft, box.scrollTop] = [left, top];
   }
   if (chosen.focus && document.activeElement === document.body) {
     element.querySelector(chosen.focus)?.focus({ preventScroll: true });
@@ -72,6 +94,13 @@ element.addEventListener("click", (event) => {
   sort();
 });
 
+element.addEventListener("input", (event) => {
+  const key = event.target.dataset?.filter;
+  if (!key) return;
+  chosen[key] = event.target.value;
+  filter();
+});
+
 element.addEventListener("change", (event) => {
   if (!event.target.dataset?.choice) return;
   const category = element.querySelector('[data-choice="category"]')?.value ?? "";
@@ -83,17 +112,18 @@ element.addEventListener(
   "scroll",
   (event) => {
     const key = event.target.dataset?.keep;
-    if (key) chosen.scroll[key] = event.target.scrollLeft;
+    if (key) chosen.scroll[key] = [event.target.scrollLeft, event.target.scrollTop];
   },
   true,
 );
 
 document.addEventListener("focusin", (event) => {
-  const { column, keep, choice } = event.target.dataset ?? {};
+  const { column, keep, choice, filter: wanted } = event.target.dataset ?? {};
   chosen.focus = null;
   if (!element.contains(event.target)) return;
   if (column) chosen.focus = `button[data-column="${column}"]`;
   if (choice) chosen.focus = `[data-choice="${choice}"]`;
+  if (wanted) chosen.focus = `[data-filter="${wanted}"]`;
   if (keep) chosen.focus = `[data-keep="${keep}"]`;
 });
 document.addEventListener("pointerdown", () => {

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.web.leaderboard.table import say
+from arena.web.templating import render
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markupsafe import Markup
+
     from arena.matchmaking.matchmaker import Outlook, Prospect
     from arena.web.texts import Texts
 
@@ -27,30 +31,30 @@ def render_next(outlook: Outlook | None, texts: Texts) -> str:
     """
     words = texts["leaderboard"]
     if outlook is None:
-        return _section(f"<p>{say(words['next_none'])}</p>", texts)
+        return _section(texts, lead=words["next_none"])
     shown = outlook.prospects[:PAIRS_SHOWN]
-    lead = say(words["next_lead"])
+    lead = words["next_lead"]
     if outlook.is_even:
-        lead = say(words["next_lead_even"], percent=_percent(shown[0].probability))
-    lines = "".join(_line(pair, texts) for pair in shown)
+        lead = words["next_lead_even"].format(percent=_percent(shown[0].probability))
     rest = outlook.pairs - len(shown)
-    more = f"<p>{say(words['next_more'], pairs=f'{rest:,}')}</p>" if rest else ""
-    return _section(f"<p>{lead}</p><ol>{lines}</ol>{more}", texts)
+    more = words["next_more"].format(pairs=f"{rest:,}") if rest else ""
+    return _section(texts, lead=lead, pairs=[_line(pair, texts) for pair in shown], more=more)
 
 
-def _section(inner: str, texts: Texts) -> str:
-    title = say(texts["leaderboard"]["next_title"])
-    return f'<section class="board-next"><h2>{title}</h2>{inner}</section>'
-
-
-def _line(pair: Prospect, texts: Texts) -> str:
+def _section(
+    texts: Texts, *, lead: str, pairs: Sequence[dict[str, str]] = (), more: str = ""
+) -> Markup:
     words = texts["leaderboard"]
-    named = {"a": pair.model_a, "b": pair.model_b}
-    return (
-        f'<li><b dir="auto">{say(words["next_pair"], **named)}</b> '
-        f"<span>{say(words['next_chance'], percent=_percent(pair.probability))}</span>"
-        f"<p>{_reason(pair, texts)}</p></li>"
-    )
+    return render("leaderboard/next.html", words=words, lead=lead, pairs=pairs, more=more)
+
+
+def _line(pair: Prospect, texts: Texts) -> dict[str, str]:
+    words = texts["leaderboard"]
+    return {
+        "names": words["next_pair"].format(a=pair.model_a, b=pair.model_b),
+        "chance": words["next_chance"].format(percent=_percent(pair.probability)),
+        "reason": _reason(pair, texts),
+    }
 
 
 def _reason(pair: Prospect, texts: Texts) -> str:
@@ -59,17 +63,17 @@ def _reason(pair: Prospect, texts: Texts) -> str:
     if pair.newcomer is not None:
         late = pair.votes_a if pair.newcomer == pair.model_a else pair.votes_b
         due = f"{pair.votes_due:,}"
-        return say(words["next_late"], model=pair.newcomer, votes=f"{late:,}", due=due)
+        return words["next_late"].format(model=pair.newcomer, votes=f"{late:,}", due=due)
     votes, youngest = min((pair.votes_a, pair.model_a), (pair.votes_b, pair.model_b))
     if votes < NEW_BELOW:
-        return say(words["next_new"], model=youngest, votes=votes)
+        return words["next_new"].format(model=youngest, votes=votes)
     told = {"a": pair.model_a, "percent": _percent(pair.stronger_probability)}
     if pair.stronger_probability >= _OPEN_BELOW:
         points = f"{_NORMAL_95 * pair.standard_error:.0f}"
-        return say(words["next_known"], **told, points=points)
+        return words["next_known"].format(**told, points=points)
     if not pair.battles:
-        return say(words["next_unmet"], **told)
-    return say(words["next_open"], **told, votes=f"{pair.battles:,}")
+        return words["next_unmet"].format(**told)
+    return words["next_open"].format(**told, votes=f"{pair.battles:,}")
 
 
 def _percent(share: float) -> str:

@@ -23,8 +23,8 @@ from arena.web.leaderboard.table import (
     render_facts,
     render_progress,
     render_table,
-    say,
 )
+from arena.web.templating import render
 from arena.writing import format_csv
 
 if TYPE_CHECKING:
@@ -125,12 +125,10 @@ def render_board(
         coming: HTML about the pairs that come next.
         judged: HTML about what AI judges make of the models.
     """
-    words = texts["leaderboard"]
-    parts = [f"<h1>{say(words['title'])}</h1>", f'<p class="board-lead">{say(words["lead"])}</p>']
     if view.board is None:
-        parts.append(render_empty(view, texts, arena_path=f"/{language}/"))
+        parts = [render_empty(view, texts, arena_path=f"/{language}/")]
     else:
-        parts += [
+        parts = [
             render_choice(view, texts),
             render_chosen(view, view.board, texts),
             render_facts(view.board, texts),
@@ -140,11 +138,14 @@ def render_board(
             render_intervals(view, view.board, texts),
             render_heat_maps(view.board, texts, beside=coming),
         ]
-    parts.append(judged)
-    locale = say(texts["language"]["html"])
-    category, at_equal_style = view.choice
-    chosen = f'data-category="{say("{name}", name=category)}" data-style="{at_equal_style:d}"'
-    return f'<div class="board" data-locale="{locale}" {chosen}>{"".join(parts)}</div>'
+    board = render(
+        "leaderboard/board.html",
+        words=texts["leaderboard"],
+        locale=texts["language"]["html"],
+        view=view,
+        parts=[*parts, judged],
+    )
+    return str(board)
 
 
 def _look_ahead(matchmaker: Matchmaker) -> Outlook | None:

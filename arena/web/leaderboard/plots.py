@@ -8,13 +8,15 @@ sheet makes a colour.
 from __future__ import annotations
 
 import math
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from arena.web.leaderboard.table import level_of, say
+from arena.web.leaderboard.table import level_of
+from arena.web.templating import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from markupsafe import Markup
 
     from arena.leaderboards.published import PublishedBoard
     from arena.leaderboards.views import BoardLine, BoardView
@@ -24,8 +26,27 @@ if TYPE_CHECKING:
 MOST_MODELS = 50
 _MOST_TICKS = 7
 
-# Row, column → its share in [0, 1], its text, and its title; `None` where there is nothing.
-Cell = tuple[float, str, str]
+# A rate of fewer battles says next to nothing, and is shown so.
+THIN_BELOW = 5
+_HALF_WEIGHT = 10
+
+
+class Cell(NamedTuple):
+    """What stands at a row and a column.
+
+    Attributes:
+        share: in [0, 1], of which the style sheet makes a colour.
+        text: in the cell.
+        title: when pointed at.
+        weight: in [0, 1], how strong the colour is.
+        is_thin: whether it rests on too few battles to say anything.
+    """
+
+    share: float
+    text: str
+    title: str
+    weight: float = 1.0
+    is_thin: bool = False
 
 
 def render_intervals(view: BoardView, board: PublishedBoard, texts: Texts) -> str:
@@ -35,19 +56,12 @@ def render_intervals(view: BoardView, board: PublishedBoard, texts: Texts) -> st
         min(line.entry.lower for line in view.lines), max(line.entry.upper for line in view.lines)
     )
     low, high = ticks[0], ticks[-1]
-    rows = "".join(_interval_row(line, low, high, texts) for line in view.lines)
-    marks = "".join(
-        f'<span style="left:{_position(tick, low, high)}%">{tick:g}</span>' for tick in ticks
-    )
-    grid = "".join(f'<i style="left:{_position(tick, low, high)}%"></i>' for tick in ticks)
-    return (
-        f"<section><h2>{say(words['intervals_title'], level=level_of(board))}</h2>"
-        f'<p class="board-note">{say(words["intervals_note"])}</p>'
-        f'<div class="board-plot" role="img"'
-        f' aria-label="{say(words["intervals_label"], level=level_of(board))}">'
-        f'<div class="board-plot-row board-grid"><span></span><span>{grid}</span></div>{rows}'
-        f'<div class="board-plot-row board-axis"><span></span><span>{marks}</span></div>'
-        "</div></section>"
+    return render(
+        "leaderboard/intervals.html",
+        words=words,
+        level=level_of(board),
+        ticks=[(_position(tick, low, high), f"{tick:g}") for tick in ticks],
+        rows=[_interval_row(line, low, high, texts) for line in view.lines],
     )
 
 
@@ -63,8 +77,7 @@ def render_heat_maps(board: PublishedBoard, texts: Texts, *, beside: str = "") -
     names = board.leaderboard.models[:MOST_MODELS]
     note = ""
     if len(names) < len(board.leaderboard.models):
-        total = len(board.leaderboard.models)
-        note = say(words["first_models"], shown=len(names), models=total).join(("<p>", "</p>"))
+        note = words["first_models"].format(shown=len(names), models=len(board.leaderboard.models))
     rates, counts = board.leaderboard.win_rates, board.leaderboard.battles
     most = max(max(row) for row in counts) or 1
 
@@ -72,22 +85,27 @@ def render_heat_maps(board: PublishedBoard, texts: Texts, *, beside: str = "") -
         rate = rates[i][j]
         if rate is None:
             return None
-        share = f"{100 * rate:.0f}"
-        told = {"row": names[i], "column": names[j], "rate": share, "battles": f"{counts[i][j]:,}"}
-        return rate, share, say(words["win_rate_cell"], **told)
+        told = {"row": names[i], "column": names[j], "battles": f"{counts[i][j]:,}"}
+        text = f"{100 * rate:.0f}"
+        title = words["win_rate_cell"].format(rate=text, **told)
+        # Half as strong at ten battles, pale at one.
+        weight = counts[i][j] / (counts[i][j] + _HALF_WEIGHT)
+        return Cell(rate, text, title, weight=weight, is_thin=counts[i][j] < THIN_BELOW)
 
     def battles(i: int, j: int) -> Cell | None:
         if not counts[i][j]:
             return None
         number = f"{counts[i][j]:,}"
-        told = {"row": names[i], "column": names[j], "battles": number}
+        title = words["battles_cell"].format(row=names[i], column=names[j], battles=number)
         # The square root keeps pairs apart that are rare beside a very frequent one.
-        return math.sqrt(counts[i][j] / most), number, say(words["battles_cell"], **told)
+        return Cell(math.sqrt(counts[i][j] / most), number, title)
 
-    return (
-        f'<div class="board-maps">{_heat_map("win_rates", names, win_rate, texts)}'
-        f"{_heat_map('battles', names, battles, texts)}{beside}</div>{note}"
-    )
+    thin = words["win_rates_note"].format(battles=THIN_BELOW)
+    maps = [
+        _heat_map("win_rates", names, win_rate, words["win_rates_title"], thin),
+        _heat_map("battles", names, battles, words["battles_title"], words["battles_note"]),
+    ]
+    return render("leaderboard/heat_maps.html", maps=maps, beside=beside, note=note)
 
 
 def choose_ticks(low: float, high: float) -> list[float]:
@@ -113,10 +131,9 @@ def _position(value: float, low: float, high: float) -> str:
     return f"{100 * (value - low) / (high - low):.2f}"
 
 
-def _interval_row(line: BoardLine, low: float, high: float, texts: Texts) -> str:
+def _interval_row(line: BoardLine, low: float, high: float, texts: Texts) -> dict[str, object]:
     entry = line.entry
-    title = say(
-        texts["leaderboard"]["interval_row"],
+    title = texts["leaderboard"]["interval_row"].format(
         model=line.model.name,
         score=f"{entry.score:.0f}",
         lower=f"{entry.lower:.0f}",
@@ -124,46 +141,34 @@ def _interval_row(line: BoardLine, low: float, high: float, texts: Texts) -> str
         votes=f"{entry.votes:,}",
     )
     left, dot, right = (_position(v, low, high) for v in (entry.lower, entry.score, entry.upper))
-    hollow = " board-hollow" if line.is_provisional else ""
-    return (
-        f'<div class="board-plot-row{hollow}" title="{title}">'
-        f'<span class="board-plot-name" dir="auto">{escape(line.model.name)}</span>'
-        f'<span class="board-track"><b style="left:{left}%;right:calc(100% - {right}%)"></b>'
-        f'<i style="left:{dot}%"></i></span></div>'
-    )
+    return {
+        "title": title,
+        "name": line.model.name,
+        "left": left,
+        "dot": dot,
+        "right": right,
+        "is_provisional": line.is_provisional,
+    }
 
 
 def _heat_map(
-    kind: str, names: Sequence[str], cell: Callable[[int, int], Cell | None], texts: Texts
-) -> str:
+    kind: str,
+    names: Sequence[str],
+    cell: Callable[[int, int], Cell | None],
+    title: str,
+    note: str,
+) -> Markup:
     """A table of pairs.
 
     Args:
-        kind: `win_rates` or `battles`: the texts, the class and the kept scroll position.
+        kind: `win_rates` or `battles`: the class and the kept scroll position.
         names: the models, best first.
         cell: row and column index → what stands there.
-        texts: of the language.
+        title: above it.
+        note: below it.
     """
-    words = texts["leaderboard"]
-    labels = [f'<span dir="auto" title="{escape(name)}">{escape(name)}</span>' for name in names]
-    heads = "".join(f'<th scope="col">{label}</th>' for label in labels)
-    rows = ""
-    for i, label in enumerate(labels):
-        cells = [_heat_cell(cell(i, j)) for j in range(len(names))]
-        cells[i] = '<td class="board-self"></td>'
-        rows += f'<tr><th scope="row">{label}</th>{"".join(cells)}</tr>'
-    title = say(words[f"{kind}_title"])
-    return (
-        f'<section><h2>{title}</h2><div class="board-scroll" data-keep="{kind}" role="region"'
-        f' tabindex="0" aria-label="{title}"><table class="board-heat board-heat-{kind}"'
-        f' aria-label="{title}">'
-        f"<thead><tr><td></td>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-        f'<p class="board-note">{say(words[f"{kind}_note"])}</p></section>'
+    places = range(len(names))
+    rows = [[cell(i, j) for j in places] for i in places]
+    return render(
+        "leaderboard/heat_map.html", kind=kind, names=names, rows=rows, title=title, note=note
     )
-
-
-def _heat_cell(cell: Cell | None) -> str:
-    if cell is None:
-        return "<td></td>"
-    share, text, title = cell
-    return f'<td style="--share:{share:.3f}" title="{title}">{text}</td>'

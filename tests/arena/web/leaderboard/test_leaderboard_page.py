@@ -86,7 +86,7 @@ class TableParser(HTMLParser):
         self.text = ""
         self._in_caption = False
         self._cell: Cell | None = None
-        self.feed(document)
+        self.feed(str(document))  # a template's pieces would escape what they are joined with
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.add(tag)
@@ -285,7 +285,9 @@ def test_both_heat_maps_have_the_pairs_of_the_board(store: Store) -> None:
         assert [row[0].text for row in table.rows[1:]] == names
     a, e = names.index("Amber"), names.index("Elm")
     assert rates.rows[a + 1][e + 1].text == "75"
-    assert rates.rows[a + 1][e + 1].attributes["style"] == "--share:0.750"
+    # Two battles say next to nothing: pale and hatched.
+    assert rates.rows[a + 1][e + 1].attributes["style"] == "--share:0.750;--weight:0.17"
+    assert rates.rows[a + 1][e + 1].attributes["class"] == "board-thin"
     assert rates.rows[e + 1][a + 1].text == "25"
     assert counts.rows[a + 1][e + 1].text == "2"
     t = names.index(TEMPLATE)
