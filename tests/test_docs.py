@@ -5,6 +5,7 @@ A setting that is not documented fails here, and so does a documented one that i
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import tomllib
@@ -338,6 +339,65 @@ def test_the_markers_explained_are_those_there_are() -> None:
 
 def test_the_size_of_the_demos_model_is_right() -> None:
     assert f"({DEMO_MODEL.size // 1_000_000} MB)" in read(CONFIGURATION)
+
+
+# The house
+
+CONTRIBUTING = REPOSITORY / "CONTRIBUTING.md"
+TRIPS = ("A vote", "A ranking", "An expert's verdict")
+
+
+def steps_of(trip: str) -> list[tuple[str, str]]:
+    """The numbered `file:function` of a trip."""
+    return re.findall(r"^\d+\. `([\w/.]+):(\w+)`", below(CONTRIBUTING, trip), re.MULTILINE)
+
+
+def names_in(path: str, function: str) -> set[str]:
+    """Every name and attribute that a function of a file uses; the function must be there."""
+    bodies = [
+        node
+        for node in ast.walk(ast.parse(read(REPOSITORY / path)))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function
+    ]
+    assert bodies, f"{path} has no {function}"
+    used = [node for body in bodies for node in ast.walk(body)]
+    return {node.attr for node in used if isinstance(node, ast.Attribute)} | {
+        node.id for node in used if isinstance(node, ast.Name)
+    }
+
+
+@pytest.mark.parametrize("trip", TRIPS)
+def test_each_step_of_a_trip_is_called_by_one_above_it(trip: str) -> None:
+    first, *others = steps_of(trip)
+    assert len(others) >= 5
+    used = names_in(*first)
+    for path, function in others:
+        assert function in used, f"{path}:{function}"
+        used |= names_in(path, function)
+
+
+@pytest.mark.parametrize("trip", TRIPS)
+def test_no_trip_enters_a_room_twice(trip: str) -> None:
+    entered = [path.rpartition("/")[0] for path, _ in steps_of(trip)]
+    rooms = [
+        room for room, before in zip(entered, [None, *entered], strict=False) if room != before
+    ]
+    assert len(rooms) == len(set(rooms))
+
+
+def test_every_room_has_one_line() -> None:
+    told = [row["room"] for row in rows("\n".join(room_lines()))]
+    assert len(told) == len(set(told))
+    floors = (REPOSITORY / package for package in ("arena", "ranking"))
+    folders = [path.parent for floor in floors for path in floor.glob("*/__init__.py")]
+    assert {name_of(folder) for folder in folders} <= set(told)
+    assert all((REPOSITORY / room).exists() for room in told)
+
+
+def room_lines() -> list[str]:
+    """The table of rooms, the second one below its heading."""
+    text = below(CONTRIBUTING, "The house")
+    return [line for line in text[text.index("| room |") :].splitlines() if line.startswith("|")]
 
 
 # Links and places
