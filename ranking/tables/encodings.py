@@ -17,8 +17,8 @@ _MARKS: tuple[tuple[bytes, str, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
-# What a guess may come to, the likeliest first where two fit alike. Latin-1 is part of cp1252.
-_CANDIDATES = ("cp1252", "gb18030", "big5", "cp932", "cp949", "euc_jp", "cp1251")
+# What a guess may come to beside cp1252 (of which Latin-1 is a part), the likeliest first.
+_IN_RUNS = ("gb18030", "big5", "cp932", "cp949", "euc_jp", "cp1251")
 _NAMES = {
     "cp1252": "Windows-1252 (Western European)",
     "gb18030": "GB18030 (Chinese)",
@@ -28,6 +28,9 @@ _NAMES = {
     "euc_jp": "EUC-JP (Japanese)",
     "cp1251": "Windows-1251 (Cyrillic)",
 }
+# Letters, quotation marks and dashes of cp1252.
+_WESTERN = re.compile(rb"[\xc0-\xff\x8a\x8c\x8e\x9a\x9c\x9e\x9f\x91-\x97\x85\xa0]+")
+_MOSTLY = 0.9
 _SAMPLE = 1 << 16
 _NOT_ASCII = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
 # A text is damaged UTF-8, not another encoding, if at most this share of its characters
@@ -120,20 +123,27 @@ def _guess(data: bytes) -> Decoded:
     if damaged <= beyond * _DAMAGED:
         note = f"{damaged} bytes are not UTF-8 and were replaced"
         return Decoded(text.encode(), "UTF-8", note)
-    from charset_normalizer import from_bytes
-
-    sample = b"\n".join(_NOT_ASCII.findall(data))[:_SAMPLE]
-    found = [
-        match
-        for match in from_bytes(sample, cp_isolation=list(_CANDIDATES))
-        if match.encoding in _CANDIDATES and _is_decodable(data, match.encoding)
-    ]
-    best = min(
-        found, key=lambda match: (match.chaos, _CANDIDATES.index(match.encoding)), default=None
-    )
-    codec = best.encoding if best is not None else "cp1252"
+    codec = _guess_codec(data, b"\n".join(_NOT_ASCII.findall(data))[:_SAMPLE])
     text = data.decode(codec, "replace")
     return Decoded(text.encode(), _NAMES[codec], _say_guess(_NAMES[codec], codec))
+
+
+def _guess_codec(data: bytes, sample: bytes) -> str:
+    """Western letters stand alone among ASCII; in other scripts such bytes come in runs."""
+    runs = re.findall(rb"[\x80-\xff]+", sample)
+    lonely = sum(len(run) == 1 for run in runs) > len(runs) / 2
+    western = sum(len(found) for found in _WESTERN.findall(sample))
+    if lonely and western > _MOSTLY * sum(map(len, runs)):
+        return "cp1252"
+    from charset_normalizer import from_bytes
+
+    found = [
+        match
+        for match in from_bytes(sample, cp_isolation=list(_IN_RUNS))
+        if match.encoding in _IN_RUNS and _is_decodable(data, match.encoding)
+    ]
+    found.sort(key=lambda match: (match.chaos, _IN_RUNS.index(match.encoding)))
+    return found[0].encoding if found else "cp1252"
 
 
 def _is_decodable(data: bytes, codec: str) -> bool:

@@ -90,8 +90,8 @@ class Faults:
 
     def _list_reasons(self) -> list[tuple[str, Mask]]:
         missing = self.labels.codes == BAD_LABEL
-        named = "is missing or unknown" if len(self.labels.unknown) > 1 else "is unknown"
-        named = "is missing" if set(self.labels.unknown) == {""} else named
+        kinds = {"is unknown" if label else "is missing" for label in self.labels.unknown}
+        named = "is missing or unknown" if len(kinds) > 1 else "".join(kinds)
         return [*self.reasons.items(), (f"{self.column} {named}", missing)]
 
     def _find_bad(self) -> Mask:

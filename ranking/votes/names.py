@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,10 @@ class Names:
     codes: NDArray[np.signedinteger[Any]]
     names: tuple[str, ...]
     respelled: dict[str, tuple[str, ...]]
+
+    def select(self, keep: NDArray[np.bool_]) -> Names:
+        """The names of some rows."""
+        return self if keep.all() else replace(self, codes=self.codes[keep])
 
     def to_column(self) -> pd.Categorical:
         """The names of the rows, for `Votes.from_columns`."""

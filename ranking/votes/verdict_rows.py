@@ -11,7 +11,7 @@ import numpy as np
 from ranking.errors import InvalidVote, UnreadableFile
 from ranking.tables.table import fold_column
 from ranking.votes.faults import Faults
-from ranking.votes.labels import check_outcomes, is_outcome, read_labels
+from ranking.votes.labels import BAD_LABEL, check_outcomes, is_outcome, read_labels
 from ranking.votes.layouts import LaidOut, find_layout
 from ranking.votes.names import (
     Names,
@@ -169,13 +169,19 @@ def read_rows(
     left, right = (read_names(laid.columns[role]) for role in ("model_a", "model_b"))
     codes, labels = number_labels(laid.columns["outcome"])
     listed = [str(label) for label in labels]
+    # A row that could not be read has no label, and that is not the label's fault.
+    whole = ~table.find_broken()[laid.rows]
     read = read_labels(
         ["" if not label.strip() else label for label in listed] + [""],
-        np.where(codes < 0, len(listed), codes).astype(np.intp),
-        models=(left, right),
+        np.where(codes < 0, len(listed), codes)[whole].astype(np.intp),
+        models=(left.select(whole), right.select(whole)),
         outcomes=check_outcomes(outcomes),
         others={**others, **laid.labels},
     )
+    if not whole.all():
+        spread = np.full(len(whole), BAD_LABEL, dtype=np.int8)
+        spread[whole] = read.codes
+        read = replace(read, codes=spread)
     column = laid.told.get("outcome") or roles.columns["outcome"]
     found = VerdictRows(
         table, laid, roles.columns, layout, left, right, read, Faults(read, column),
