@@ -2,23 +2,25 @@
 
 A file holds a prompt a line, as JSON: MT-Bench's question file (`question_id`, `category`,
 `turns`, `reference`) loads as it is, and so does the program's own (`id`, `category`, `text`).
-The same columns may stand in a CSV file, the turns in `turn_1`, `turn_2` and so on.
+The same columns may stand in a table of any kind that votes may be in (docs/files.md), the turns
+in `turn_1`, `turn_2` and so on.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from arena.rules.battles import storable
+from ranking.errors import RankingError
+from ranking.tables.sources import read_source
+from ranking.tables.table import FileOptions, fold_column, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ["PromptSet", "PromptSetError", "Question", "read_prompt_set"]
@@ -28,7 +30,7 @@ _LONGEST_CATEGORY, _LONGEST_LANGUAGE = 32, 16
 
 
 class PromptSetError(Exception):
-    """A file is no prompt set; the message names the line and what a line looks like."""
+    """A file is no prompt set; the message names the row and what a line looks like."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,59 +60,60 @@ class PromptSet:
         name: of the file.
         sha256: of its bytes.
         questions: in its order.
+        told: how the file was read, in sentences.
     """
 
     name: str
     sha256: str
     questions: tuple[Question, ...]
+    told: tuple[str, ...] = ()
 
 
-def read_prompt_set(path: Path) -> PromptSet:
-    """Reads a prompt set.
+def read_prompt_set(path: Path, options: FileOptions | None = None) -> PromptSet:
+    """Reads a prompt set from a file of any kind that votes may be in.
+
+    Args:
+        path: of the file, - for standard input.
+        options: what is known of it.
 
     Raises:
-        PromptSetError: the file cannot be read, or a line is no prompt.
+        PromptSetError: the file cannot be read, or a row is no prompt.
     """
     try:
-        data = path.read_bytes()
-        text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        source = read_source(path)
+        table = open_source(source, options)
+    except OSError as error:
+        reason = error.strerror or error
         raise PromptSetError(f"{path} cannot be read ({reason}). Name another file.") from None
-    rows = _read_csv(text, path) if path.suffix.lower() == ".csv" else _read_jsonl(text, path)
-    questions = tuple(_question(row, where) for where, row in rows)
+    except RankingError as error:
+        raise PromptSetError(f"{path}: {error}") from None
+    for row, what in table.broken.items():
+        raise _no_prompt(f"{path} row {row + 1}", what)
+    questions = tuple(
+        _question(_name_turns(row), f"{path} row {number}")
+        for number, row in enumerate(table.list_rows(), start=1)
+    )
     if not questions:
         raise PromptSetError(f"{path} holds no prompts.")
     twice = [name for name, times in Counter(q.id for q in questions).items() if times > 1]
     if twice:
         raise PromptSetError(f"{path}: more than one prompt has the id {twice[0]!r}.")
-    return PromptSet(name=path.name, sha256=hashlib.sha256(data).hexdigest(), questions=questions)
+    return PromptSet(
+        name=source.name,
+        sha256=hashlib.sha256(source.data).hexdigest(),
+        questions=questions,
+        told=(f"Read {table.facts.describe()}.", *(f"Note: {n}." for n in table.facts.notes)),
+    )
 
 
-def _read_jsonl(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    # Not splitlines(): a prompt may hold one of the rarer line separators as it is.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{path} line {number}"
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise _no_prompt(where, f"this is not JSON ({error})") from None
-        if not isinstance(row, dict):
-            raise _no_prompt(where, "this is no JSON object")
-        yield where, row
-
-
-def _read_csv(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    reader = csv.DictReader(text.splitlines(keepends=True))
-    for row in reader:
-        columns = {name: value for name, value in row.items() if name and value}
-        turns = {name: value for name, value in columns.items() if _TURN_COLUMN.fullmatch(name)}
-        if turns:
-            ordered = sorted(turns, key=lambda name: int(name.partition("_")[2]))
-            columns["turns"] = [turns[name] for name in ordered]
-        yield f"{path} line {reader.line_num}", columns
+def _name_turns(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row under the usual names of columns, with turn_1, turn_2 and so on as a list."""
+    columns = {fold_column(name): value for name, value in row.items()}
+    turns = {name: value for name, value in columns.items() if _TURN_COLUMN.fullmatch(name)}
+    if turns:
+        ordered = sorted(turns, key=lambda name: int(name.partition("_")[2]))
+        columns["turns"] = [turns[name] for name in ordered]
+    return columns
 
 
 def _no_prompt(where: str, what: str) -> PromptSetError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from ranking.tables.cells import read_numbers
 from ranking.tables.table import FileOptions, open_table
 from ranking.votes.encoding import factorize
 from ranking.votes.labels import BAD_LABEL, INCONSISTENT, LABELS, UNREADABLE
+from ranking.votes.names import quote_option
 from ranking.votes.roles import list_columns
 from ranking.votes.verdict_rows import VerdictRows, read_rows
 
@@ -224,7 +224,7 @@ class _Reader:
             found = sorted({str(kind) for kind in np.asarray(kinds, dtype=object)[odd]})
             rows.faults.hint = (
                 ". If these judges saw every battle in both orders, say "
-                f"--both-orders {shlex.quote(found[0])}"
+                f"--both-orders {quote_option(found[0])}"
             )
         rows.labels = replace(rows.labels, codes=codes, unknown=unknown, told=told)
         rows.faults.labels = rows.labels

@@ -2,71 +2,87 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from ranking.errors import RankingError
 from ranking.scale import POINTS_PER_LOG_ODDS, SCORE_CENTRE
+from ranking.tables.cells import read_numbers
+from ranking.tables.table import FileOptions, Table, fold_column, open_table
+from ranking.votes.names import clean_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["StrengthFile", "read_strengths"]
 
 _COLUMNS = ("strength", "score")
+_MODELS = ("model", "name", "model_name")
 
 
-def read_strengths(path: str | Path, *, column: str | None = None) -> dict[str, float]:
-    """Strengths by model, natural log-odds.
+class StrengthFile(NamedTuple):
+    """Strengths, and how they were read.
+
+    Attributes:
+        strengths: By model, natural log-odds.
+        told: How the file was read, in sentences.
+    """
+
+    strengths: dict[str, float]
+    told: tuple[str, ...]
+
+
+def read_strengths(
+    path: str | Path, *, column: str | None = None, options: FileOptions | None = None
+) -> StrengthFile:
+    """Strengths by model, natural log-odds, from a file of any kind that votes may be in.
 
     Args:
-        path: JSON (a list of models, or an object with one under "models") or CSV.
-        column: Where a CSV has them; by default "strength" (log-odds), else "score"
+        path: A table, or JSON with a list of models, also under "models".
+        column: Where a table has them; by default "strength" (log-odds), else "score"
             (400 points are odds of ten to one). Any other column is read as log-odds.
+        options: What is known of the file.
 
     Raises:
         OSError: The file cannot be read.
         RankingError: It holds no table of models; the message names the row and the value.
     """
-    text = Path(path).read_text(encoding="utf-8-sig")
-    rows = _read_json(text) if text.lstrip()[:1] in ("{", "[") else _read_csv(text)
-    if not rows or "model" not in rows[0]:
-        raise RankingError('no models: need rows with "model" and "strength" or "score"')
-    found = column or next((name for name in _COLUMNS if name in rows[0]), None)
-    if found is None or found not in rows[0]:
-        wanted = column or '"strength" or "score"'
-        raise RankingError(f"no column {wanted}: there are {', '.join(rows[0])}")
+    table = open_table(path, options, prefer="models", texts=_MODELS)
+    folded = {fold_column(name): name for name in reversed(table.columns)}
+    models = next((folded[name] for name in _MODELS if name in folded), None)
+    if models is None:
+        raise RankingError(
+            'no models: need rows with "model" and "strength" or "score"; the table has '
+            f"{', '.join(table.columns)}"
+        )
+    found = _find_strengths(table, column, folded)
+    for row, what in table.broken.items():
+        raise RankingError(f"row {row + 1}: {what}")
+    values, wrong = read_numbers(table.read(found))
+    texts = table.read_text(found).tolist()
     strengths: dict[str, float] = {}
-    for number, row in enumerate(rows, start=1):
-        name = str(row.get("model"))
+    for number, label in enumerate(table.read_text(models).tolist(), start=1):
+        name = clean_name(label or "")
+        value = float(values[number - 1])
+        if not name:
+            raise RankingError(f"row {number}: the model is missing")
         if name in strengths:
             raise RankingError(f"row {number}: model {name!r} comes twice")
-        strengths[name] = _read_value(row.get(found), number, points=found == "score")
-    return strengths
+        if not math.isfinite(value) or texts[number - 1] in wrong:
+            raise RankingError(f"row {number}: {texts[number - 1]!r} is no number")
+        points = fold_column(found) == "score"
+        strengths[name] = (value - SCORE_CENTRE) / POINTS_PER_LOG_ODDS if points else value
+    facts = table.facts
+    lines = (f"Read {facts.describe()}.", f"Columns: model from {models}, strength from {found}.")
+    return StrengthFile(strengths, (*lines, *(f"Note: {note}." for note in facts.notes)))
 
 
-def _read_json(text: str) -> Sequence[Mapping[str, Any]]:
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise RankingError(f"not JSON: {error}") from None
-    rows = content.get("models") if isinstance(content, dict) else content
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise RankingError('need a list of models, or an object with one under "models"')
-    return rows
-
-
-def _read_csv(text: str) -> Sequence[Mapping[str, Any]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
-def _read_value(value: object, row: int, *, points: bool) -> float:
-    try:
-        number = float(str(value))
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise RankingError(f"row {row}: {value!r} is no number")
-    return (number - SCORE_CENTRE) / POINTS_PER_LOG_ODDS if points else number
+def _find_strengths(table: Table, column: str | None, folded: dict[str, str]) -> str:
+    if column is not None:
+        found = table.find_column(column)
+    else:
+        found = next((folded[name] for name in _COLUMNS if name in folded), None)
+    if found is None:
+        wanted = column or '"strength" or "score"'
+        raise RankingError(f"no column {wanted}: there are {', '.join(table.columns)}")
+    return found

@@ -10,9 +10,13 @@ from ranking.errors import UnreadableFile
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["JsonRows", "read_json"]
+__all__ = ["JsonRows", "NotJson", "read_json"]
 
 _WHITESPACE = " \t\r\n,"
+
+
+class NotJson(UnreadableFile):
+    """A text that is no JSON at all."""
 
 
 class JsonRows(NamedTuple):
@@ -105,7 +109,7 @@ def _read_spread(text: str, error: ValueError) -> list[Any]:
         try:
             value, place = decoder.raw_decode(text, place)
         except ValueError:
-            raise UnreadableFile(_say_not_json(error)) from None
+            raise NotJson(_say_not_json(error)) from None
         values.append(value)
 
 

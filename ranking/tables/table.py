@@ -11,11 +11,11 @@ import numpy as np
 
 from ranking.checks import is_table, take_path
 from ranking.errors import UnreadableFile
-from ranking.tables.cells import as_text
+from ranking.tables.cells import as_text, is_missing
 from ranking.tables.delimited import read_delimited
 from ranking.tables.dialects import name_separator, read_separator
 from ranking.tables.encodings import decode
-from ranking.tables.json_files import JsonRows, read_json
+from ranking.tables.json_files import JsonRows, NotJson, read_json
 from ranking.tables.parquet import PARQUET_MARK, Parquet
 from ranking.tables.sources import Source, read_source
 
@@ -25,8 +25,17 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["FileFacts", "FileOptions", "Table", "fold_column", "open_table", "wrap_frame"]
+__all__ = [
+    "FileFacts",
+    "FileOptions",
+    "Table",
+    "fold_column",
+    "open_source",
+    "open_table",
+    "wrap_frame",
+]
 
+_START = 4_096
 _DELIMITED = (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat")
 
 
@@ -104,6 +113,21 @@ class Table:
         """A column as text, exactly as it is written."""
         return self._text(name)
 
+    def list_rows(self) -> list[dict[str, Any]]:
+        """Rows by name of column, without the cells that hold nothing; numbers are text."""
+        columns = {name: self._list_cells(name) for name in self.columns}
+        return [
+            {name: cells[row] for name, cells in columns.items() if not is_missing(cells[row])}
+            for row in range(len(self))
+        ]
+
+    def _list_cells(self, name: str) -> list[Any]:
+        column = self.read(name)
+        if column.dtype.kind in "iufb":
+            column = self.read_text(name)
+        cells = [c.tolist() if isinstance(c, np.ndarray) else c for c in column.tolist()]
+        return [None if self.facts.separator and cell == "" else cell for cell in cells]
+
     def find_column(self, name: str) -> str | None:
         """A column by its name, or by its place from 1 on; `None` if there is none."""
         if name in self.columns:
@@ -151,8 +175,18 @@ def open_table(
     """
     if is_table(path):
         return wrap_frame(path)
+    return open_source(read_source(take_path(path)), options, prefer=prefer, texts=texts)
+
+
+def open_source(
+    source: Source,
+    options: FileOptions | None = None,
+    *,
+    prefer: str = "",
+    texts: Collection[str] = (),
+) -> Table:
+    """The same from bytes that are already there; see `open_table`."""
     given = options or FileOptions()
-    source = read_source(take_path(path))
     if source.data.startswith(PARQUET_MARK):
         return _open_parquet(source)
     decoded = decode(source.data, given.encoding)
@@ -160,8 +194,12 @@ def open_table(
     facts = FileFacts(
         name=source.name, kind="", packed=source.packed, encoding=decoded.encoding, notes=notes
     )
-    if decoded.utf8.lstrip()[:1] in (b"{", b"[") and source.suffix not in _DELIMITED:
-        return _open_json(decoded.utf8, facts, prefer)
+    if decoded.utf8[:_START].lstrip()[:1] in (b"{", b"["):
+        try:
+            return _open_json(decoded.utf8, facts, prefer)
+        except NotJson:
+            if source.suffix not in _DELIMITED:
+                raise  # in a table the first name may begin with a bracket
     if source.suffix in (".json", ".jsonl", ".ndjson"):
         raise UnreadableFile(
             "this is not JSON: it begins with neither { nor [. Correct the file, or give its name "
@@ -187,11 +225,6 @@ def wrap_frame(frame: pd.DataFrame) -> Table:
 def _open_delimited(
     data: bytes, facts: FileFacts, given: FileOptions, *, suffix: str, texts: Collection[str]
 ) -> Table:
-    if data.lstrip()[:1] in (b"{", b"["):
-        try:
-            return _open_json(data, facts, "")
-        except UnreadableFile:
-            pass  # a header may begin with a bracket
     wanted = None if given.separator is None else read_separator(given.separator)
     if wanted is None and suffix in (".tsv", ".tab") and b"\t" in data:
         wanted = "\t"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import numpy as np
 from ranking.errors import InvalidVote
 from ranking.votes.encoding import MODEL_A, MODEL_B, OUTCOMES
 from ranking.votes.labels import BAD_LABEL, SKIPPED, Labels
-from ranking.votes.names import say_names, say_rows
+from ranking.votes.names import quote_option, say_names, say_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +44,7 @@ class Faults:
         reasons: Rows by what is wrong with them.
         show: What a row holds that is wrong, by reason.
         hint: What else may be done about unknown labels.
+        also: What else may be done about a reason.
     """
 
     labels: Labels
@@ -52,6 +52,7 @@ class Faults:
     reasons: dict[str, Mask] = field(default_factory=dict)
     show: dict[str, Callable[[int], object]] = field(default_factory=dict)
     hint: str = ""
+    also: dict[str, str] = field(default_factory=dict)
 
     def add(self, reason: str, wrong: Mask, show: Callable[[int], object] | None = None) -> None:
         """Note rows that are wrong, if there are any."""
@@ -136,10 +137,11 @@ class Faults:
         others = "; ".join(text for _, text in said if text != first[1])
         also = f"; also {others}" if others else ""
         it = "it" if rows == 1 else "them"
+        more = "".join(f", or {do}" for reason, do in self.also.items() if reason in self.reasons)
         remedy = (
-            f"Correct {it}; --skip-bad-rows would bend the result: {against}"
+            f"Correct {it}{more}; --skip-bad-rows would bend the result: {against}"
             if against
-            else f"Correct {it}, or leave {it} out with --skip-bad-rows"
+            else f"Correct {it}{more}, or leave {it} out with --skip-bad-rows"
         )
         message = f"{first[1]}{also} (rows are counted from 0, without a header). {remedy}"
         raise InvalidVote(message, row=first[0], value=None)
@@ -160,7 +162,7 @@ class Faults:
                 "--column outcome=NAME"
             )
         flags = " ".join(
-            f"--outcome {shlex.quote(f'{label}={meaning}')}"
+            f"--outcome {quote_option(f'{label}={meaning}')}"
             for label, meaning in suggest_outcomes([label for label, _ in unknown]).items()
         )
         return (

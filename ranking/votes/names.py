@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -24,13 +25,14 @@ __all__ = [
     "clean_name",
     "find_look_alikes",
     "number_labels",
+    "quote_option",
     "read_names",
     "say_names",
     "say_rows",
 ]
 
 # What is seen as nothing at the ends of a name.
-_INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f"
+_INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f" + "".join(map(chr, range(32)))
 _LOOK_NOTHING = frozenset({"na", "n/a", "nan", "null", "none", "nil", "unknown", "?", "-"})
 # Letters of other scripts, and digits, that look like a Latin letter.
 _TWINS = str.maketrans(
@@ -86,7 +88,10 @@ def clean_name(text: str) -> str:
     if text.isascii() and text.isprintable() and text[:1] != " " != text[-1:]:
         return text
     plain = text.encode("utf-8", "replace").decode() if not text.isascii() else text
-    return unicodedata.normalize("NFC", plain.strip().strip(_INVISIBLE).strip())
+    before = ""
+    while plain != before:
+        before, plain = plain, plain.strip().strip(_INVISIBLE)
+    return unicodedata.normalize("NFC", plain)
 
 
 def number_labels(column: pd.Series) -> tuple[NDArray[np.signedinteger[Any]], list[Any]]:
@@ -135,9 +140,15 @@ def _skeleton(name: str) -> str:
     parts = (
         c
         for c in unicodedata.normalize("NFKD", folded)
-        if not c.isspace() and unicodedata.category(c) not in ("Pd", "Pc", "Cf")
+        if not c.isspace() and unicodedata.category(c) not in ("Pd", "Pc", "Cf", "Cc")
     )
     return "".join(parts)
+
+
+def quote_option(text: str) -> str:
+    """A text as a person types it after an option in a shell."""
+    # zsh takes a word that begins with = for the name of a program.
+    return f"'{text}'" if text.startswith("=") and "'" not in text else shlex.quote(text)
 
 
 def say_rows(number: int) -> str:

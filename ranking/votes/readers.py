@@ -92,6 +92,7 @@ def read_votes(
     style: bool = False,
     skip_bad_rows: bool = False,
     needs: Collection[str] = (),
+    weighted: bool = True,
     options: FileOptions | None = None,
 ) -> Reading:
     """Read a file of votes; columns, labels and layouts are recognised by their usual names.
@@ -112,6 +113,7 @@ def read_votes(
             instead of an error. Refused where it would bend the result.
         needs: Roles that every row must have: voter, time, draw_probability. Elsewhere a gap
             in them costs nothing and is noted.
+        weighted: Read the votes' weights, which every row must then have.
         options: What is known of the file: encoding, separator, whether it has a header.
 
     Raises:
@@ -133,7 +135,8 @@ def read_votes(
     )
     if "count" in rows.columns:
         return _read_counts(rows, skip_bad_rows=skip_bad_rows)
-    return _VoteReader(rows, needs=frozenset(needs)).read(
+    wanted = {*needs, "weight"} if weighted else set(needs)
+    return _VoteReader(rows, needs=frozenset(wanted)).read(
         groups, tuple(covariates), style=style, skip=skip_bad_rows
     )
 
@@ -176,9 +179,9 @@ class _VoteReader:
         voter = self._read_voter()
         time = self._read_time()
         numbers = {
-            role: self._read_amount(role, needed=role == "weight" or role in self.needs)
+            role: self._read_amount(role)
             for role in ("weight", "draw_probability")
-            if rows.has(role)
+            if rows.has(role) and (role in self.needs or role != "weight")
         }
         z = self._read_covariates(covariates, style=style)
         kept, left_out = rows.faults.choose_rows(skip=skip)
@@ -242,20 +245,24 @@ class _VoteReader:
         rows.notes.append(f"{column} is read as {found.kind}{gap}")
         return found.seconds
 
-    def _read_amount(self, role: str, *, needed: bool) -> NDArray[np.float64] | None:
+    def _read_amount(self, role: str) -> NDArray[np.float64] | None:
         rows = self.rows
         column = rows.columns[role]
         values, wrong = read_numbers(rows.read(role))
         if wrong and "," in wrong[0]:
             raise InvalidVote(
-                f'{column} "{wrong[0]}" may be a thousand or a fraction. Write it with a point, '
-                "or without a mark",
+                f'{column} "{wrong[0]}" may be a thousand or a fraction. Write it with a point or '
+                "without a mark"
+                + (", or weigh all votes alike with --weights uniform" * (role == "weight")),
                 value=wrong[0],
             )
         bad = ~(np.isfinite(values) & (values >= 0))
         texts = rows.read(role)
-        if needed:
-            rows.faults.add(f"{column} is unusable", bad, lambda row: str(texts.iloc[row]))
+        if role in self.needs:
+            reason = f"{column} is unusable"
+            rows.faults.add(reason, bad, lambda row: str(texts.iloc[row]))
+            if role == "weight":
+                rows.faults.also[reason] = "weigh all votes alike with --weights uniform"
             return values
         if bad.any():
             rows.notes.append(f"{column} is not used: {say_rows(int(bad.sum()))} without one")

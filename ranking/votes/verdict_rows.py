@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from ranking.votes.names import (
     Names,
     find_look_alikes,
     number_labels,
+    quote_option,
     read_names,
     say_names,
     say_rows,
@@ -256,13 +256,13 @@ def _show(name: str) -> str:
 def _note_columns(table: Table, unused: Mapping[str, str], columns: Mapping[str, str]) -> list[str]:
     notes = [
         f"column {column} is not used ({role} is {columns[role]}); if it is meant, say "
-        f"--column {shlex.quote(f'{role}={column}')}"
+        f"--column {quote_option(f'{role}={column}')}"
         for column, role in unused.items()
         if role in ("model_a", "model_b", "outcome")
     ]
     notes += [
         f"column {column} is not taken for counts of votes; if it holds them, say "
-        f"--column {shlex.quote(f'count={column}')}"
+        f"--column {quote_option(f'count={column}')}"
         for column in table.columns
         if fold_column(column) in _COUNT_NAMES and column not in columns.values()
     ]

@@ -358,7 +358,7 @@ def main() -> None:
     parser.add_argument("--policies", nargs="*", choices=POLICIES, default=list(POLICIES))
     parser.add_argument("--seed", type=int, default=0, help="of savings and mixtures")
     options = parser.parse_args()
-    pool = tuple(read_strengths(options.file, column="bt_halftie").values())
+    pool = tuple(read_strengths(options.file, column="bt_halftie").strengths.values())
     bench = Bench(
         pool=pool,
         policies=tuple(options.policies),

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from arena.cli import files
 from arena.cli.arenas import ConfigOption, DataDirOption, read_settings
 
 __all__ = ["app"]
@@ -19,8 +20,12 @@ arena battles generate -p questions.jsonl -m Small -m Large --out answers --temp
 """
 PromptsOption = Annotated[
     Path,
-    typer.Option("--prompts", "-p", help="A prompt a line: .jsonl as MT-Bench has it, or .csv."),
+    typer.Option(
+        "--prompts", "-p", help="A prompt a row: JSON Lines as MT-Bench has them, or any table."
+    ),
 ]
+EncodingOption = files.EncodingOption
+SeparatorOption = files.SeparatorOption
 OutOption = Annotated[
     Path | None,
     typer.Option(
@@ -70,6 +75,8 @@ def generate(
     concurrency: Annotated[
         int, typer.Option(min=1, max=256, help="Conversations with one model at the same time.")
     ] = 4,
+    encoding: EncodingOption = None,
+    separator: SeparatorOption = None,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
@@ -80,10 +87,12 @@ def generate(
     """
     from arena.cli.battles.runs import Wish, carry_out
     from arena.cli.refusals import refusing
+    from ranking.tables.table import FileOptions
 
     with refusing():
         wish = Wish(
-            prompts=prompts, models=tuple(dict.fromkeys(models)), out=out, store=store,
+            prompts=prompts, file=FileOptions(encoding=encoding, separator=separator),
+            models=tuple(dict.fromkeys(models)), out=out, store=store,
             pairs_per_prompt=pairs_per_prompt,
             temperature=None if own_sampling else temperature,
             max_tokens=None if own_sampling else max_tokens,

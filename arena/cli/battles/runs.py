@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arena.prompt_sets.files import PromptSet
     from arena.prompt_sets.runs import Failure, Progress
     from arena.settings import Settings
+    from ranking.tables.table import FileOptions
     from serving.specs import ModelSpec
 
 __all__ = ["Wish", "carry_out"]
@@ -41,6 +42,7 @@ class Wish:
     """What was asked for on the command line; see `arena battles generate --help`."""
 
     prompts: Path
+    file: FileOptions
     models: tuple[str, ...]
     out: Path | None
     store: bool
@@ -85,7 +87,9 @@ def _open(
     wish: Wish, specs: Sequence[ModelSpec], settings: Settings
 ) -> tuple[PromptSet, AnswerFolder]:
     try:
-        prompts = read_prompt_set(wish.prompts)
+        prompts = read_prompt_set(wish.prompts, wish.file)
+        for line in prompts.told:
+            typer.echo(f"arena: {line}", err=True)
         conditions = describe_conditions(prompts, specs, sampling=wish.sampling)
         name = f"{wish.prompts.stem}-{prompts.sha256[:8]}"
         place = wish.out or settings.data_dir / "prompt-sets" / name

@@ -128,6 +128,7 @@ def read_file(path: Path, request: Request) -> Source:
             skip_bad_rows=request.skip_bad_rows,
             outcomes=request.outcomes,
             needs=request.list_needs(),
+            weighted=request.changes.get("weights") != "uniform",
             options=request.file,
         )
     except OSError as error:

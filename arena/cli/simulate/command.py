@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from arena.cli import files
+
 __all__ = ["EXAMPLES", "simulate"]
 
 # Empty lines between: the help folds the others into one.
@@ -21,14 +23,16 @@ arena simulate --models 20 --newcomer 10000 --resolved 0.9 --format json --outpu
 FileArgument = Annotated[
     Path | None,
     typer.Argument(
-        help="True strengths: a leaderboard as arena rank writes it (.json), or a .csv with model "
+        help="True strengths: a leaderboard as arena rank writes it (.json), or a table with model "
         "and strength or score. Normal ones if none.",
         show_default=False,
     ),
 ]
 ColumnOption = Annotated[
-    str | None, typer.Option(help="The CSV's column of strengths, log-odds.", show_default=False)
+    str | None, typer.Option(help="The table's column of strengths, log-odds.", show_default=False)
 ]
+EncodingOption = files.EncodingOption
+SeparatorOption = files.SeparatorOption
 ModelsOption = Annotated[
     int | None,
     typer.Option(
@@ -118,6 +122,8 @@ def simulate(
     file: FileArgument = None,
     *,
     column: ColumnOption = None,
+    encoding: EncodingOption = None,
+    separator: SeparatorOption = None,
     models: ModelsOption = None,
     votes: VotesOption = None,
     policy: PolicyOption = None,
@@ -150,6 +156,7 @@ def simulate(
     from arena.cli.writing import choose_format
     from ranking import RankingError
     from ranking.pairing.study import compare_policies
+    from ranking.tables.table import FileOptions
 
     with refusing():
         chosen = choose_format(form, output, SUFFIXES, usual="table")
@@ -159,6 +166,7 @@ def simulate(
             Request(
                 file=file,
                 column=column,
+                options=FileOptions(encoding=encoding, separator=separator),
                 models=models,
                 votes=votes,
                 policies=tuple(dict.fromkeys(policy or ())),

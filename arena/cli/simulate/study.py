@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import typer
+
 from arena.cli.preflight import explain
 from arena.cli.refusals import Refusal
 from ranking import RankingError
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ranking.pairing.study import Measure, Place
+    from ranking.tables.table import FileOptions
 
 __all__ = ["Request", "build_study"]
 
@@ -32,6 +35,7 @@ class Request:
 
     file: Path | None
     column: str | None
+    options: FileOptions
     models: int | None
     votes: int | None
     policies: tuple[str, ...]
@@ -110,13 +114,16 @@ def _read_pool(request: Request) -> tuple[float, ...]:
             raise Refusal(f"--column {request.column} names a column of a file. Name the file.")
         return ()
     try:
-        return tuple(read_strengths(request.file, column=request.column).values())
+        found = read_strengths(request.file, column=request.column, options=request.options)
     except OSError as error:
         raise Refusal(
             f"{request.file} cannot be read ({explain(error)}). Name another file."
         ) from None
-    except (RankingError, UnicodeDecodeError) as error:
-        raise Refusal(f"{request.file}: {error}. Correct the file.") from None
+    except RankingError as error:
+        raise Refusal(f"{request.file}: {str(error).rstrip('.')}. Correct the file.") from None
+    for line in found.told:
+        typer.echo(f"arena: {line}", err=True)
+    return tuple(found.strengths.values())
 
 
 def _bound(models: int, request: Request) -> PairConstraints | None:

@@ -124,10 +124,10 @@ def test_what_cannot_be_done_is_refused_with_the_value_and_a_remedy(
         ("model,elo\nAmber,1\n", 'no column "strength" or "score": there are model, elo'),
         ("model,strength\nAmber,1\nAmber,2\n", "row 2: model 'Amber' comes twice"),
         ("model,strength\nAmber,1\nBirch,x\n", "row 2: 'x' is no number"),
-        ("", "no models"),
-        ('{"models": 3}', "need a list of models"),
-        ("[1, 2]", "need a list of models"),
-        ("{", "not JSON"),
+        ("", "the file is empty"),
+        ('{"models": 3}', "no models"),
+        ("[1, 2]", "a list of different things"),
+        ("{", "no separator divides"),
     ],
 )
 def test_a_file_without_strengths_is_refused_by_row_and_value(

@@ -100,14 +100,14 @@ def test_mt_benchs_own_questions_are_read(shared_data: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "line 2: this is not JSON"),
-        ("[]", "no JSON object"),
+        ("{", "row 2: the line is not JSON"),
+        ("[]", "a list of different things"),
         ('{"turns": ["Why?"]}', "no `id`"),
         ('{"id": "x"}', "no `turns`"),
         ('{"id": "x", "turns": []}', "no `turns`"),
-        ('{"id": "x", "turns": ["a", 1]}', "no `turns`"),
+        ('{"id": "x", "turns": ["a", {}]}', "no `turns`"),
         ('{"id": "x", "turns": ["a", " "]}', "a prompt is empty"),
-        ('{"id": "x", "prompt": "a", "reference": 5}', "its `reference`"),
+        ('{"id": "x", "prompt": "a", "reference": {"b": 1}}', "its `reference`"),
         ('{"id": "x", "prompt": "a", "reference": ["b", "c"]}', "2 references to 1 prompts"),
         (f'{{"id": "x", "prompt": "a", "category": "{"c" * 33}"}}', "at most 32 characters"),
         ('{"id": 81, "prompt": "a"}', "more than one prompt has the id '81'"),
@@ -122,7 +122,7 @@ def test_what_is_no_prompt_is_named(tmp_path: Path, line: str, words: str) -> No
 
 def test_an_empty_or_missing_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("\n")
-    with pytest.raises(PromptSetError, match="no prompts"):
+    with pytest.raises(PromptSetError, match="the file is empty"):
         read_prompt_set(tmp_path / "empty.jsonl")
     with pytest.raises(PromptSetError, match="cannot be read"):
         read_prompt_set(tmp_path / "nowhere.jsonl")
