@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranking.boards.sides import SideBias, measure_side_bias
 from ranking.errors import RankingError
 from ranking.fits.bradley_terry import DEFAULT_PRIOR, fit_bradley_terry, win_probabilities
-from ranking.fits.paired import fit_paired
-from ranking.intervals.intervals import paired_intervals, sandwich_intervals
+from ranking.intervals.intervals import sandwich_intervals
 from ranking.votes.comparisons import Comparisons
 from ranking.votes.encoding import MODEL_A, MODEL_B, TIE, BothBad
 from ranking.votes.inputs import VotesLike, take_counts, take_single_votes
-from ranking.votes.rows import Rows
+
+__all__ = [
+    "Accuracy",
+    "Bin",
+    "Calibration",
+    "Drift",
+    "SideBias",
+    "measure_calibration",
+    "measure_drift",
+    "measure_side_bias",
+]
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,25 +76,6 @@ class Calibration:
     win_rate: Accuracy
     constant: Accuracy
     curve: tuple[Bin, ...]
-
-
-@dataclass(frozen=True)
-class SideBias:
-    """Advantage of the left side at equal strength.
-
-    Attributes:
-        effect: Log-odds.
-        lower: Lower end of its interval.
-        upper: Upper end of its interval.
-        left_win_rate: P(left wins) between equals.
-        level: Confidence level.
-    """
-
-    effect: float
-    lower: float
-    upper: float
-    left_win_rate: float
-    level: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,31 +140,6 @@ def measure_calibration(
         win_rate=accuracies[1],
         constant=accuracies[2],
         curve=_reliability(predicted[0], won, count, bins),
-    )
-
-
-def measure_side_bias(
-    votes: VotesLike,
-    *,
-    prior: float | None = DEFAULT_PRIOR,
-    both_bad: BothBad = "tie",
-    level: float = 0.95,
-) -> SideBias:
-    """Fit the left side as a covariate beside the strengths."""
-    comparisons = take_counts(votes)
-    side = np.ones((len(comparisons), 1))
-    rows = Rows.from_comparisons(
-        comparisons, both_bad=both_bad, covariates=side, names=["left side"]
-    )
-    fit = fit_paired(rows, prior=prior)
-    spread = paired_intervals(fit, level=level)
-    effect = float(fit.coefficients[0])
-    return SideBias(
-        effect=effect,
-        lower=float(spread.lower[-1]),
-        upper=float(spread.upper[-1]),
-        left_win_rate=float(1.0 / (1.0 + np.exp(-effect))),
-        level=level,
     )
 
 

@@ -154,7 +154,8 @@ def is_plain(votes: Votes | Comparisons, options: Options) -> bool:
     weighted = options.weights == "design" or (
         options.weights == "given" and isinstance(votes, Votes) and votes.weight is not None
     )
-    return options.tie_model == "half" and not (options.adjust or weighted)
+    adjusted = options.adjust or options.adjust_side
+    return options.tie_model == "half" and not (adjusted or weighted)
 
 
 class _Search:

@@ -21,6 +21,7 @@ from ranking.boards.entries import (
 from ranking.boards.fragility import Fragility, is_plain, measure_fragility
 from ranking.boards.html import draw_html
 from ranking.boards.options import Options, take_options
+from ranking.boards.sides import add_side, describe_side
 from ranking.errors import RankingError, UnknownModel
 from ranking.fits.bradley_terry import BradleyTerryFit, fit_bradley_terry
 from ranking.fits.paired import PairedFit, fit_paired
@@ -74,7 +75,7 @@ class Leaderboard:
         coefficients: Of covariates and tie parameter, log-odds; empty for plain strengths.
         method: Everything needed to compute it again from the same votes.
         diagnostics: Islands and which won all games against which, provisional models, votes a
-            pair, side and tie rates, voters and whether they were ignored.
+            pair, the left side's advantage, tie rates, voters and whether they were ignored.
         fragility: How many votes would put another model first, where that was asked for.
     """
 
@@ -220,7 +221,9 @@ def _compute(
         noted |= _describe_voters(cast, cluster=told.cluster)
     width = find_prior(told.prior, counts, both_bad=told.both_bad)
     weighted = not isinstance(cast, Comparisons) and cast.weight is not None
-    if told.tie_model == "half" and not (told.cluster or told.adjust or weighted):
+    if told.tie_model == "half" and not (
+        told.cluster or told.adjust or told.adjust_side or weighted
+    ):
         fit = fit_bradley_terry(counts, prior=width, both_bad=told.both_bad)
         spread = _spread_counts(counts, fit, told, threads=threads, progress=progress)
         return _assemble(counts, fit, spread, told, noted=noted)
@@ -292,10 +295,14 @@ def _list_coefficients(fit: PairedFit, spread: PairedIntervals) -> tuple[Coeffic
 
 def _make_rows(votes: Comparisons | Votes, options: Options) -> Rows:
     if isinstance(votes, Comparisons):
-        return Rows.from_comparisons(votes, both_bad=options.both_bad)
-    if options.adjust and votes.covariates is None:
+        rows = Rows.from_comparisons(votes, both_bad=options.both_bad)
+    elif options.adjust and votes.covariates is None:
         raise RankingError("there are no covariates to adjust for")
-    return votes.to_rows(both_bad=options.both_bad, cluster=options.cluster, adjust=options.adjust)
+    else:
+        rows = votes.to_rows(
+            both_bad=options.both_bad, cluster=options.cluster, adjust=options.adjust
+        )
+    return add_side(rows) if options.adjust_side else rows
 
 
 def _assemble(
@@ -310,6 +317,9 @@ def _assemble(
     order = order_models(fit)
     lines = build_entries(counts, fit, spread, centre=find_centres(fit, options.anchor))
     diagnostics = {**diagnose(counts, fit, spread), **noted}
+    diagnostics["side_bias"] = describe_side(
+        counts, fit.strengths, prior=fit.prior, both_bad=options.both_bad, level=options.level
+    )
     if options.both_bad == "drop":
         # Nobody knows the rate of what is taken for not cast.
         lines = [replace(line, both_bad_rate=None) for line in lines]

@@ -40,6 +40,7 @@ class OptionKeywords(TypedDict, total=False):
     both_bad: BothBad
     cluster: bool
     adjust: bool
+    adjust_side: bool
     weights: Weighting
     seed: int
     anchor: tuple[str, float] | None
@@ -62,7 +63,8 @@ class Options:
         both_bad: "tie" counts both-bad votes as ties; "keep" makes them an outcome of its own,
             counted but without a say in the strengths; "drop" takes them for not cast.
         cluster: Sum or resample by voter: votes of one person are not independent.
-        adjust: Strengths adjusted for the votes' covariates (style, home side).
+        adjust: Strengths adjusted for the votes' covariates (style).
+        adjust_side: Strengths adjusted for the advantage of the left side.
         weights: "given" (those of the votes, if any), "uniform", or "design" (inverse draw
             probability: strengths as if every pair had been drawn alike).
         seed: Of all that is random, a whole number ≥ 0.
@@ -81,6 +83,7 @@ class Options:
     both_bad: BothBad = "tie"
     cluster: bool = False
     adjust: bool = False
+    adjust_side: bool = False
     weights: Weighting = "given"
     seed: int = 0
     anchor: tuple[str, float] | None = None
@@ -89,7 +92,7 @@ class Options:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 self._refuse(name, f"one of {', '.join(map(repr, choices))}")
-        for name in ("cluster", "adjust"):
+        for name in ("cluster", "adjust", "adjust_side"):
             if getattr(self, name) not in (True, False):
                 self._refuse(name, "True or False")
         self._set(replicates=self._read_whole("replicates", least=2))
@@ -184,7 +187,8 @@ _PRIORS = "a standard deviation > 0 (log-odds), 'fitted', or None for no prior"
 _OTHER_NAMES = {
     "model": "tie_model", "ties": "tie_model", "bootstrap": "interval='pivot' or replicates",
     "kind": "interval", "n_bootstrap": "replicates", "covariates": "adjust", "style": "adjust",
-    "alpha": "level", "confidence": "level", "sd": "prior", "random_state": "seed",
+    "side": "adjust_side", "alpha": "level", "confidence": "level", "sd": "prior",
+    "random_state": "seed",
 }  # fmt: skip
 
 

@@ -162,13 +162,25 @@ def fit_paired(
 
 
 class Problem:
-    """The penalised likelihood of some rows as a function of (ξ, γ, τ)."""
+    """The penalised likelihood of some rows as a function of (ξ, γ, τ).
 
-    def __init__(self, rows: Rows, tie_model: TieModel, precision: float) -> None:
+    Args:
+        rows: The battles.
+        tie_model: How ties are read.
+        precision: Of the prior on each ξ.
+        on_covariates: Of the prior on each γ, none by default.
+    """
+
+    def __init__(
+        self, rows: Rows, tie_model: TieModel, precision: float, on_covariates: float = 0.0
+    ) -> None:
         self.rows = rows if rows.names else rows.collapse()[0]
         self.weight = self.rows.weight
         self.size = len(rows.models)
         self.precision = precision
+        self._precisions = np.zeros(self.size + len(rows.names))
+        self._precisions[: self.size] = precision
+        self._precisions[self.size :] = on_covariates
         self.has_tau = tie_model != "half" and bool((rows.outcome == TIE).any())
         self.kind: TieModel = tie_model if self.has_tau else "half"
 
@@ -182,18 +194,17 @@ class Problem:
 
     def objective(self, theta: Floats, terms: Terms) -> float:
         """Penalised log likelihood."""
-        strengths = theta[: self.size]
-        penalty = 0.5 * self.precision * float(strengths @ strengths)
-        return float(self.weight @ terms.value) - penalty
+        held = theta[: len(self._precisions)]
+        return float(self.weight @ terms.value) - 0.5 * float(self._precisions @ held**2)
 
     def differentiate(self, theta: Floats, terms: Terms) -> tuple[Floats, Floats]:
         """Gradient and negative Hessian over (ξ, γ, τ)."""
-        rows, size, w = self.rows, self.size, self.weight
+        rows, w, held = self.rows, self.weight, len(self._precisions)
         gradient = sum_scores(rows, w * terms.d, w * terms.t if self.has_tau else None)
-        gradient[:size] -= self.precision * theta[:size]
+        gradient[:held] -= self._precisions * theta[:held]
         tie = (-w * terms.dt, -w * terms.tt) if self.has_tau else None
         matrix = sum_products(rows, -w * terms.dd, tie)
-        matrix[np.arange(size), np.arange(size)] += self.precision
+        matrix[np.arange(held), np.arange(held)] += self._precisions
         return gradient, matrix
 
     def maximise(

@@ -96,6 +96,14 @@ class Rows:
             cluster=None if self.cluster is None else self.cluster[keep],
         )
 
+    def add_covariate(self, name: str, values: Floats) -> Rows:
+        """The rows with one more covariate, values of shape (rows,)."""
+        return replace(
+            self,
+            covariates=np.column_stack([self.covariates, values]),
+            names=(*self.names, name),
+        )
+
     def within(self, label: NDArray[np.integer[Any]]) -> Rows:
         """The rows whose two models have the same label."""
         same = label[self.first] == label[self.second]

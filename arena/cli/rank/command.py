@@ -122,6 +122,12 @@ StyleOption = Annotated[
         "repeat for more.",
     ),
 ]
+AdjustSideOption = Annotated[
+    bool,
+    typer.Option(
+        "--adjust-side", help="Adjust for the advantage of the left answer, or of the right one."
+    ),
+]
 ByOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -194,6 +200,7 @@ def rank(
     separator: SeparatorOption = None,
     header: HeaderOption = True,
     style: StyleOption = None,
+    adjust_side: AdjustSideOption = False,
     by: ByOption = None,
     min_votes: MinVotesOption = None,
     anchor: AnchorOption = None,
@@ -231,6 +238,7 @@ def rank(
             "level": None if level is None else check_level(level),
             "cluster": True if cluster is not None else None,
             "adjust": True if style else None,
+            "adjust_side": adjust_side or None,
             "weights": weights,
             "both_bad": both_bad,
             "seed": seed,

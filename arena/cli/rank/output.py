@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 from html import escape
+from math import exp
 from typing import TYPE_CHECKING, Any, Literal
 
 import arena
@@ -177,6 +178,7 @@ def _remarks(board: Leaderboard, source: Source) -> list[str]:
     if found["provisional"]:
         remarks.append("Provisional: only the prior keeps the score finite.")
     remarks += _tell_groups(board)
+    remarks += _tell_sides(board)
     remarks += find_doubts(board, source)
     remarks += _say_fragility(board)
     remarks += [
@@ -185,6 +187,23 @@ def _remarks(board: Leaderboard, source: Source) -> list[str]:
         for c in board.coefficients
     ]
     return remarks
+
+
+def _tell_sides(board: Leaderboard) -> list[str]:
+    """That one side wins more than it should, where that is clear."""
+    found = board.diagnostics.get("side_bias")
+    if not found or not found["is_clear"]:
+        return []
+    side = "left" if found["effect"] > 0 else "right"
+    if found["is_one_sided"]:
+        what = "the votes tell sides, not models. Look at how they were written down."
+        return [f"The {side} answer won every decisive battle: {what}"]
+    sign = 1 if found["effect"] > 0 else -1
+    ends = sorted(sign * found[name] for name in ("lower", "effect", "upper"))
+    low, rate, high = (f"{1 / (1 + exp(-end)):.1%}" for end in ends)
+    told = "This is adjusted for." if board.options.adjust_side else "See --adjust-side."
+    spread = f"{_level(board)} interval {low} to {high}"
+    return [f"The {side} answer wins {rate} of battles between equals ({spread}). {told}"]
 
 
 def _tell_groups(board: Leaderboard) -> list[str]:

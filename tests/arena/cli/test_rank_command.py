@@ -362,6 +362,32 @@ def test_the_table_tells_what_a_reader_should_know(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_side_that_won_every_battle_is_told(tmp_path: Path) -> None:
+    """A file in which the right side won all of 1,000 battles had a board like any other."""
+    path = tmp_path / "sides.csv"
+    games = [f"{'abcd'[i % 4]},{'abcd'[(i + 1 + i // 4 % 3) % 4]},model_b" for i in range(1000)]
+    path.write_text("\n".join(["model_a,model_b,winner", *games]) + "\n")
+    for form in ("table", "md", "html"):
+        told = " ".join(rank(str(path), *QUICK, "--format", form).stdout.split())
+        assert "The right answer won every decisive battle" in told
+    assert rank_json(str(path), *QUICK)["diagnostics"]["side_bias"]["is_one_sided"]
+    refused = refusal(str(path), *QUICK, "--adjust-side")
+    assert "the right side won every decisive battle" in refused
+    assert "do not adjust for it" in refused
+
+
+def test_a_side_that_wins_too_often_is_told_and_adjusted_for(tmp_path: Path) -> None:
+    path = tmp_path / "sides.csv"
+    games = [f"{'abc'[i % 3]},{'bca'[i % 3]},model_{'ab'[i % 10 > 6]}" for i in range(2000)]
+    path.write_text("\n".join(["model_a,model_b,winner", *games]) + "\n")
+    told = rank(str(path), *QUICK, "--format", "md").stdout
+    assert "The left answer wins 70.0% of battles between equals (" in told
+    assert "See --adjust-side." in told
+    told = rank(str(path), *QUICK, "--adjust-side", "--format", "md").stdout
+    assert "This is adjusted for." in told
+    assert "left side: +0.8" in told
+
+
 def test_a_group_that_won_all_games_against_another_is_told_without_a_gap(tmp_path: Path) -> None:
     path = tmp_path / "tiers.csv"
     games = ["a,b,model_a", "a,b,model_b", "c,d,model_a", "c,d,model_b", "a,d,model_a"]
