@@ -13,6 +13,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from arena.leaderboards.recipe import Recipe
     from arena.settings import Settings
     from arena.store import Store
 
@@ -20,6 +21,7 @@ __all__ = [
     "DEFAULT_CONFIG",
     "ConfigOption",
     "DataDirOption",
+    "choose_recipe",
     "find_address",
     "find_config",
     "keep_address",
@@ -79,6 +81,17 @@ def find_config(config: Path | None, data_dir: Path | None) -> Path | None:
         return config or DEFAULT_CONFIG
     near = (data_dir.expanduser() / DEFAULT_CONFIG.name, DEFAULT_CONFIG)
     return next((path for path in near if path.is_file()), None)
+
+
+def choose_recipe(
+    config: Path | None, data_dir: Path | None, settings: Settings, store: Store
+) -> Recipe:
+    """How the arena's leaderboards are made: by its settings file, else as its latest was."""
+    from arena.leaderboards.recipe import Recipe, read_recipe
+
+    if find_config(config, data_dir) is None:
+        return read_recipe(store)
+    return Recipe.from_settings(settings.leaderboard)
 
 
 def _check_folder(folder: Path) -> None:

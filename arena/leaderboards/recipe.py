@@ -12,6 +12,8 @@ from ranking import Options
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from arena.store import Store
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
@@ -68,3 +70,17 @@ class Recipe:
 
 DEFAULT_RECIPE = Recipe.from_settings(LeaderboardSettings())
 """Where nothing is set."""
+
+
+def read_recipe(store: Store) -> Recipe:
+    """That of the latest leaderboard on record, as far as this version can read it.
+
+    Where there is none yet, the default.
+    """
+    snapshot = store.snapshots.latest()
+    if snapshot is None:
+        return DEFAULT_RECIPE
+    try:
+        return Recipe.from_snapshot(snapshot.settings)
+    except (KeyError, TypeError, ValueError):
+        return DEFAULT_RECIPE

@@ -175,14 +175,6 @@ class Judgements:
             seconds=None if self.seconds is None else self.seconds[keep],
         )
 
-    def of_kind(self, kind: str) -> Judgements:
-        """The judgements of one kind.
-
-        Raises:
-            InvalidVote: There is no such kind.
-        """
-        return self.select(np.isin(self.kind, find_kinds(self.kinds, [kind])))
-
     def collapse(self) -> Judgements:
         """The same with both-bad verdicts as ties, as published agreements have it."""
         shown = None if self.shown is None else np.minimum(self.shown, TIE).astype(np.int8)

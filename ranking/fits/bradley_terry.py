@@ -70,7 +70,12 @@ def check_prior(prior: float | None) -> float:
     """
     if prior is None:
         return 0.0
-    if not (np.isfinite(prior) and prior > 0):
+    if isinstance(prior, str) and prior == "fitted":
+        raise RankingError(
+            "prior must be a number here, or None: compute_leaderboard finds the fitted one, "
+            "board.method['prior_sd']"
+        )
+    if not (isinstance(prior, (int, float, np.number)) and np.isfinite(prior) and prior > 0):
         raise RankingError(
             "prior must be a standard deviation > 0 (log-odds), or None for no prior, "
             f"not {prior!r}"

@@ -32,8 +32,6 @@ from ranking.pairing.policies import prior_covariance
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ranking.fits.bradley_terry import BradleyTerryFit
-
     Floats = NDArray[np.float64]
 
 _MOST_STEPS = 200
@@ -94,12 +92,6 @@ class Posterior:
         strengths, _ = maximise(pairs, precision=precision, start=start)
         information = hessian(pairs.games, win_probabilities(strengths), precision)
         return cls(strengths, invert_centred(information, precision=precision), pairs.games)
-
-    @classmethod
-    @one_blas_thread
-    def from_fit(cls, fit: BradleyTerryFit) -> Self:
-        """That of a fit which exists already."""
-        return cls(fit.strengths, fit.covariance(), fit.pairs.games)
 
     def update(self, i: int, j: int, outcome_share: float) -> Self:
         """The posterior after one more vote; about 0.2 ms at 300 models.

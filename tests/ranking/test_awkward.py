@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from ranking import (
     RankingError,
     Votes,
     compute_leaderboard,
+    fit_bradley_terry,
     fit_paired,
 )
 from ranking.fits.bradley_terry import DEFAULT_PRIOR
@@ -236,6 +237,23 @@ def test_unusable_columns_are_named(changes: dict[str, Any], message: str) -> No
 def test_unusable_options_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(RankingError, match=message):
         compute_leaderboard(count(RING), **options)
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        ("fitted", "compute_leaderboard finds the fitted one"),
+        ("3", "standard deviation > 0"),
+        (0, "or None for no prior, not 0"),
+        (float("inf"), "standard deviation > 0"),
+    ],
+)
+def test_a_prior_that_a_single_fit_cannot_take_is_refused_with_the_remedy(
+    prior: object, words: str
+) -> None:
+    for fit in (fit_bradley_terry, fit_paired):
+        with pytest.raises(RankingError, match=words):
+            fit(count(RING), prior=cast("float", prior))
 
 
 def test_without_a_prior_a_resample_that_falls_apart_is_a_named_error() -> None:

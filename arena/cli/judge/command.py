@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arena.cli.arenas import ConfigOption, DataDirOption, opened_arena
+from arena.cli.arenas import ConfigOption, DataDirOption, choose_recipe, opened_arena
 
 if TYPE_CHECKING:
     from arena.store import KnownJudge
@@ -103,7 +103,10 @@ def run(
             retry_failed=retry_failed,
         )  # fmt: skip
         with opened_arena(config, data_dir) as (settings, store):
-            status = carry_out(choice, settings, store, yes=yes, as_json=as_json)
+            status = carry_out(
+                choice, settings, store,
+                recipe=choose_recipe(config, data_dir, settings, store), yes=yes, as_json=as_json,
+            )  # fmt: skip
     if status:
         raise typer.Exit(status)
 
@@ -143,11 +146,10 @@ def show(
     """Show what one judge has done so far, and how it ranks the models."""
     from arena.cli.judge.output import print_judge
     from arena.cli.refusals import refusing
-    from arena.leaderboards.recipe import Recipe
 
     with refusing(), opened_arena(config, data_dir) as (settings, store):
         known = _find(store.judgings.judges(), name)
-        recipe = Recipe.from_settings(settings.leaderboard)
+        recipe = choose_recipe(config, data_dir, settings, store)
         print_judge(store, known, recipe, as_json=as_json)
 
 

@@ -17,13 +17,13 @@ from arena.cli.refusals import Refusal
 from arena.cli.terminal import Bar, show_progress
 from arena.judging.launching import JudgeWorker, WorkerFailed
 from arena.judging.orders import RunOrder, describe_judge, estimate
-from arena.leaderboards.recipe import Recipe
 from arena.rules.judgements import JudgeMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arena.judging.orders import Estimate
+    from arena.leaderboards.recipe import Recipe
     from arena.rules.judgements import Judge
     from arena.settings import Settings
     from arena.store import Store
@@ -52,8 +52,24 @@ class Choice:
     retry_failed: bool
 
 
-def carry_out(choice: Choice, settings: Settings, store: Store, *, yes: bool, as_json: bool) -> int:
+def carry_out(
+    choice: Choice,
+    settings: Settings,
+    store: Store,
+    *,
+    recipe: Recipe,
+    yes: bool,
+    as_json: bool,
+) -> int:
     """Runs it all.
+
+    Args:
+        choice: what to ask, and whom.
+        settings: of the arena.
+        store: its record.
+        recipe: of its leaderboards.
+        yes: do not ask for consent.
+        as_json: print JSON.
 
     Returns:
         The exit status: 1 where not all was asked, 130 after Ctrl-C.
@@ -81,7 +97,7 @@ def carry_out(choice: Choice, settings: Settings, store: Store, *, yes: bool, as
         known = store.judgings.register(order.judge)
         expected = estimate(store, order)
         progress = _work(order, expected) if expected.to_ask else None
-    print_judge(store, known, Recipe.from_settings(settings.leaderboard), as_json=as_json)
+    print_judge(store, known, recipe, as_json=as_json)
     return 0 if progress is None else _explain_stop(progress)
 
 

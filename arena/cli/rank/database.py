@@ -11,7 +11,7 @@ import numpy as np
 from arena.cli.rank.votes import Request, Source, describe_times, say_times
 from arena.cli.refusals import Refusal
 from arena.leaderboards.judges import gather_verdicts
-from arena.leaderboards.recipe import DEFAULT_RECIPE, Recipe
+from arena.leaderboards.recipe import Recipe, read_recipe
 from arena.leaderboards.style import FEATURES, measure_votes
 from ranking import Comparisons, Options, Votes
 from ranking.boards.split import PERIODS
@@ -51,7 +51,7 @@ def read_database(url: str, request: Request, recipe: Recipe | None = None) -> S
     except StoreError as error:
         raise Refusal(str(error)) from None
     try:
-        found = recipe or _read_recipe(store)
+        found = recipe or read_recipe(store)
         last = store.votes.last_id()
         source = _read_source(store, request, name, found)
     finally:
@@ -90,17 +90,6 @@ def _check_request(request: Request) -> None:
     for option, is_asked in asked.items():
         if is_asked:
             raise Refusal(f"{option} is nothing that a judge's verdicts have. Leave it out.")
-
-
-def _read_recipe(store: Store) -> Recipe:
-    """That of the latest leaderboard, as far as this version can read it."""
-    snapshot = store.snapshots.latest()
-    if snapshot is None:
-        return DEFAULT_RECIPE
-    try:
-        return Recipe.from_snapshot(snapshot.settings)
-    except (KeyError, TypeError, ValueError):
-        return DEFAULT_RECIPE
 
 
 def _read_source(store: Store, request: Request, name: str, recipe: Recipe) -> Source:

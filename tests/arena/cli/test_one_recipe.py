@@ -61,7 +61,11 @@ def fill(store: Store) -> None:
 def publish(store: Store) -> Json:
     """What a running arena answers at `/leaderboard.json`; it keeps the board in a snapshot."""
     keeper = LeaderboardKeeper(store, Census(store.votes), settings=SETTINGS, models=NAMES)
-    keeper.refresh()
+    for _ in range(10):  # texts are read some at a time
+        keeper.refresh()
+        board = keeper.latest()
+        if board is not None and board.style is not None:
+            break
     judged = JudgeBoardKeeper(store.judge_verdicts, Recipe.from_settings(SETTINGS))
     judged.refresh()
     arena = FastAPI()
@@ -139,6 +143,8 @@ def test_a_data_directory_alone_has_the_recipe_of_its_latest_leaderboard(
     page = publish(store)
     store.close()
     check(["--data-dir", str(tmp_path)], page)
+    shown = call("judge", "show", JUDGE, "--data-dir", str(tmp_path), "--json")
+    assert shown["board"] == page["judges"][0]["board"]
 
 
 def test_what_is_asked_for_wins_over_the_recipe(store: Store, database_url: str) -> None:
