@@ -87,6 +87,8 @@ class Roster:
         self._llamacpp = _plan_llamacpp_servers(tuple(self._specs.values()))
         self._llamacpp_running: dict[Path, LlamaCppServer] = {}
         self._servers: list[LlamaCppServer | VllmServer] = []
+        # How a model is reached whose server was started here, by its name.
+        self._reach: dict[str, dict[str, object]] = {}
 
     @property
     def models(self) -> Mapping[str, ChatModel]:
@@ -97,6 +99,10 @@ class Roster:
     def servers(self) -> tuple[LlamaCppServer | VllmServer, ...]:
         """The servers that were started for them."""
         return tuple(self._servers)
+
+    def spec_elsewhere(self, spec: ModelSpec) -> ModelSpec:
+        """The model as another process asks it: at the server that was started for it here."""
+        return spec.model_copy(update=self._reach.get(spec.name, {}))
 
     @property
     def failures(self) -> Mapping[str, ServingError]:
@@ -197,6 +203,8 @@ class Roster:
         )
 
     async def _start_llamacpp(self, spec: ModelSpec) -> ChatModel:
+        if spec.base_url is not None:
+            return await asyncio.to_thread(_ask_openai, self._endpoint(spec), spec)
         from serving.llamacpp_server import LlamaCppServer
 
         plan = self._llamacpp[_weights(spec)]
@@ -214,6 +222,10 @@ class Roster:
         endpoint = replace(
             self._endpoint(spec), model=spec.model or server.model_id, base_url=server.base_url
         )
+        self._reach[spec.name] = {
+            "base_url": server.base_url, "model": endpoint.model, "path": None,
+            "context_size": None, "parallel": None, "threads": None,
+        }  # fmt: skip
         return await asyncio.to_thread(_ask_openai, endpoint, spec)
 
     async def _start_vllm(self, spec: ModelSpec) -> ChatModel:
@@ -230,6 +242,10 @@ class Roster:
         await server.start(patience=spec.timeouts.startup)
         self._servers.append(server)
         endpoint = replace(endpoint, base_url=server.base_url, key=None)
+        self._reach[spec.name] = {
+            "base_url": server.base_url, "model": endpoint.model, "path": None,
+            "vllm_args": (), "api_key_env": None,
+        }  # fmt: skip
         return await asyncio.to_thread(_ask_openai, endpoint, spec)
 
 
@@ -276,7 +292,7 @@ def _weights(spec: ModelSpec) -> Path:
 def _plan_llamacpp_servers(specs: Sequence[ModelSpec]) -> dict[Path, _LlamaCppPlan]:
     sharing: dict[Path, list[ModelSpec]] = {}
     for spec in specs:
-        if spec.backend == "llamacpp":
+        if spec.backend == "llamacpp" and spec.base_url is None:
             sharing.setdefault(_weights(spec), []).append(spec)
     return {
         path: _LlamaCppPlan(

@@ -36,8 +36,8 @@ _EXTRAS: dict[str, tuple[BackendName, ...]] = {
     "vllm_args": ("vllm",),
     "tokens_per_second": ("recorded",),
     "time_to_first_token": ("recorded",),
-    "base_url": ("openai", "anthropic", "vllm"),
-    "api_key_env": ("openai", "anthropic", "vllm"),
+    "base_url": ("openai", "anthropic", "llamacpp", "vllm"),
+    "api_key_env": ("openai", "anthropic", "llamacpp", "vllm"),
     "extra_body": ("openai", "anthropic", "llamacpp", "vllm"),
     "finish_reasons": ("openai", "anthropic", "llamacpp", "vllm"),
     "stream_options": ("openai", "llamacpp", "vllm"),
@@ -229,12 +229,24 @@ class ModelSpec(BaseModel):
                     "needs `api_key_env` for the provider's own address, such as "
                     f"api_key_env = '{variable}', or a `base_url` of another server"
                 )
-        if self.backend == "llamacpp" and self.path is None:
-            return "needs `path`, the GGUF file with its weights"
+        if self.backend == "llamacpp":
+            return self._find_missing_for_llamacpp()
         if self.backend == "recorded" and self.path is None:
             return "needs `path`, the JSONL file with its answers"
         if self.backend == "vllm":
             return self._find_missing_for_vllm()
+        return None
+
+    def _find_missing_for_llamacpp(self) -> str | None:
+        if self.base_url is None and self.path is None:
+            return "needs `path`, the GGUF file with its weights, or the `base_url` of a server"
+        own = ("path", "context_size", "parallel", "threads")
+        given = [name for name in own if getattr(self, name) is not None]
+        if self.base_url is not None and given:
+            return (
+                f"has a `base_url`, so nothing is started here: remove `{given[0]}`, "
+                "or remove `base_url` to start a server"
+            )
         return None
 
     def _find_missing_for_vllm(self) -> str | None:
@@ -259,6 +271,11 @@ class ModelSpec(BaseModel):
                     f"backend {' or '.join(map(repr, backends))}"
                 )
         return None
+
+    @property
+    def starts_server(self) -> bool:
+        """Whether a server is started for it where it is used."""
+        return self.backend in {"llamacpp", "vllm"} and self.base_url is None
 
     @property
     def card(self) -> ModelCard:

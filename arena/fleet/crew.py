@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from arena.fleet.member import MemberFailed, make_proxy_member, make_worker
 from arena.fleet.proxies import ProxyProblem, Site, choose_proxy
+from arena.fleet.servers import ModelServers
 from serving.server_process import find_free_port
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Crew:
         self._reload_settings = reload_settings
         self._members: list[Member] = []
         self._gate: Member | None = None
+        self._servers = ModelServers()
         self._watches: set[asyncio.Task[None]] = set()
         self._replacing = asyncio.Lock()
 
@@ -67,10 +69,11 @@ class Crew:
 
         Raises:
             MemberFailed: one does not start; the message has its words.
+            RosterError: the server of a local model does not start.
             ProxyProblem: the proxy refuses its configuration.
         """
         try:
-            self._members = await self._start_workers(self._settings)
+            self._members = await self._start_workers(await self._servers.share(self._settings))
             self._proxy.configure(self._site())
             self._gate = make_proxy_member(self._proxy, self._settings)
             await self._gate.start()
@@ -91,7 +94,7 @@ class Crew:
         """
         async with self._replacing:
             settings = self._read_settings()
-            fresh = await self._start_workers(settings)
+            fresh = await self._start_workers(await self._servers.share(settings))
             old, before = self._members, self._settings
             self._members, self._settings = fresh, settings
             try:
@@ -103,6 +106,7 @@ class Crew:
             for member in fresh:
                 self._watch(member)
             await asyncio.gather(*(member.drain(_DRAIN_SECONDS) for member in old))
+            await self._servers.release(settings)
 
     def _read_settings(self) -> Settings:
         """The settings as they are now, but for the address, which people know."""
@@ -165,6 +169,7 @@ class Crew:
         await _stop_all(self._members)
         if self._gate is not None:
             await self._gate.stop()
+        await self._servers.aclose()
 
 
 async def _stop_all(members: Sequence[Member]) -> None:

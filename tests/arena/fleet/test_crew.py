@@ -70,7 +70,7 @@ def arena(
 def find_workers(arena: RunningArena) -> list[int]:
     """The processes of the workers."""
     listed = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(arena.process.pid)],
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(arena.process.pid)],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     return [int(line.split()[0]) for line in listed.stdout.splitlines() if "fleet.worker" in line]
@@ -237,3 +237,41 @@ def test_without_a_proxy_the_remedy_is_named(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "apt-get install nginx-light" in done.stderr
     assert "leave out --workers" in done.stderr
+
+
+@pytest.mark.model
+def test_workers_share_one_server_of_a_local_model(
+    tmp_path: Path, model_file: Path, need: Callable[..., str]
+) -> None:
+    need("nginx", folders=[Path("/usr/sbin")])
+    lines = [f"data_dir = {json.dumps(str(tmp_path / 'data'))}"]
+    for name in NAMES:
+        spec = {"name": name, "backend": "llamacpp", "path": str(model_file)}
+        lines += ["[[models]]", *(f"{key} = {json.dumps(value)}" for key, value in spec.items())]
+        lines += ["sampling = { max_tokens = 8 }"]
+    config = tmp_path / "arena.toml"
+    config.write_text("\n".join(lines), encoding="utf-8")
+    command = [str(ARENA), "up", "--config", str(config), "--port", "0", "--workers", "2"]
+    with serving(command, data_dir=tmp_path / "data") as arena:
+        with PageClient(arena.address, seconds=PATIENCE) as visitor:
+            visitor.open()
+            assert visitor.ask("Say hello.").status == "ready"
+            assert sorted(visitor.press("vote-1").names) == sorted(NAMES)
+        below = descend(arena.process.pid)
+        servers = [args for args in below if "llamacpp_process" in args and "keeper" not in args]
+        assert len(servers) == 1
+        assert not any("llamacpp" in args for pid in find_workers(arena) for args in descend(pid))
+
+
+def descend(ancestor: int) -> list[str]:
+    """The command lines of all processes that a process has started, and they."""
+    listed = subprocess.run(
+        ["ps", "-ww", "-e", "-o", "pid=,ppid=,args="], check=True, capture_output=True, text=True
+    )
+    rows = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
+    known, found = {ancestor}, []
+    for pid, parent, args in sorted(rows, key=lambda row: int(row[0])):
+        if int(parent) in known:
+            known.add(int(pid))
+            found.append(args)
+    return found
