@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranking.fits.bradley_terry import DEFAULT_PRIOR, check_prior
+from ranking.fits.paired import invert_lifted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -32,8 +35,25 @@ def find_errors(fit: BradleyTerryFit | PairedFit) -> Floats:
     """
     components, size = fit.components, len(fit.models)
     errors = np.sqrt(components.centred_variances(fit.covariance()[:size, :size]))
+    if components.outsiders.size:
+        errors[components.outsiders] = _find_outsiders_errors(fit)
     alone = components.sizes[components.island] == 1
     return np.where(alone, fit.prior or 0.0, errors)
+
+
+def _find_outsiders_errors(fit: BradleyTerryFit | PairedFit) -> Floats:
+    """Those of models that won or lost all, in the order of `Components.outsiders`.
+
+    By the weak prior, also where a narrower one was fitted to the others: whoever won
+    everything may not be one of them. With theirs, all intervals held in 81 % of arenas with
+    such a model.
+    """
+    size, precision = len(fit.models), check_prior(max(fit.prior or 0.0, DEFAULT_PRIOR))
+    information = fit.information(with_prior=False)
+    information[np.arange(size), np.arange(size)] += precision
+    covariance = invert_lifted(information, size, precision=precision)[:size, :size]
+    variances = fit.components.centred_variances(covariance)
+    return np.asarray(np.sqrt(variances[fit.components.outsiders]))
 
 
 def widen(

@@ -140,6 +140,19 @@ def test_an_undefeated_model_moves_nobody_and_stands_beside_those_it_met(kind: s
         assert now.provisional == then.provisional
 
 
+def test_an_undefeated_model_may_be_far_above_what_is_fitted_to_the_others() -> None:
+    """All intervals held in 81 % of arenas with one, where the prior was fitted."""
+    votes = Comparisons.from_counts(
+        ["p", "p", "q", "q", "r", "r", "x"],
+        ["q", "q", "r", "r", "p", "p", "p"],
+        ["model_a", "model_b"] * 3 + ["model_a"],
+        [210, 190, 205, 195, 208, 192, 8],
+    )
+    board = compute_leaderboard(votes, interval="sandwich")
+    assert board.method["prior_sd"] < 0.5
+    assert board["x"].upper > 1200
+
+
 def test_a_model_that_met_two_tiers_stands_with_the_one_it_met_more() -> None:
     between = "".join(f"A{name} " for name in "xyz") + "qx qy qz Aq "
     lone = Votes(
