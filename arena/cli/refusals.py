@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -26,6 +26,16 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except (Refusal, SettingsError, RosterError) as error:
-        for line in str(error).splitlines():
-            typer.echo(f"arena: {line}", err=True)
-        raise typer.Exit(2) from None
+        _refuse(error)
+    except Exception as error:
+        from arena.store.errors import StoreError  # only then: it takes a while to import
+
+        if not isinstance(error, StoreError):
+            raise
+        _refuse(error)
+
+
+def _refuse(error: Exception) -> NoReturn:
+    for line in str(error).splitlines():
+        typer.echo(f"arena: {line}", err=True)
+    raise typer.Exit(2) from None

@@ -15,7 +15,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 from arena.judging.orders import is_to_ask, list_questions, read_sampling
 from arena.judging.reading import read_verdict
 from arena.rules.judgements import CallStatus
-from arena.store import Claim
+from arena.store import Claim, DatabaseBusy
 from serving.protocol import (
     Completion,
     ContextTooLong,
@@ -249,7 +249,7 @@ class Asking:
     async def _insist(self, do: Callable[..., _T], *, key: CallKey, **details: object) -> _T:
         """Tries again where the database is busy or away: what was answered was paid for."""
         async for attempt in AsyncRetrying(
-            retry=retry_if_exception_type(OperationalError),
+            retry=retry_if_exception_type((OperationalError, DatabaseBusy)),
             stop=stop_after_attempt(_STORE_ATTEMPTS),
             wait=wait_exponential(multiplier=0.5, max=10),
             reraise=True,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 
 from arena.store.battle_records import BattleRecords
-from arena.store.engine import StoreError, open_engine
+from arena.store.engine import open_engine
+from arena.store.errors import DatabaseBusy, DatabaseDamaged, StoreError
 from arena.store.expert_assignments import (
     AlreadyJudged,
     Assignment,
@@ -39,6 +40,8 @@ __all__ = [
     "Assignment",
     "CallRecord",
     "Claim",
+    "DatabaseBusy",
+    "DatabaseDamaged",
     "Detail",
     "DetailedCount",
     "ExpertAssignments",

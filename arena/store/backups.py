@@ -24,7 +24,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 import arena
-from arena.store.engine import StoreError
+from arena.store.errors import StoreError
 from arena.store.tables import metadata
 from arena.writing import write_whole
 
@@ -97,7 +97,7 @@ def check_record(engine: Engine) -> list[str]:
             try:
                 for _ in connection.execute(select(table)).yield_per(1000):
                     pass
-            except (SQLAlchemyError, ValueError, TypeError) as error:
+            except (SQLAlchemyError, StoreError, ValueError, TypeError) as error:
                 found.append(f"{table.name} cannot be read to its end: {_first_line(error)}")
                 connection.rollback()
     return found
@@ -111,7 +111,7 @@ def _check_sqlite(connection: Connection) -> list[str]:
         found += [line for line in said if line != "ok"]
         broken = connection.execute(text("PRAGMA foreign_key_check")).all()
         found += [f"{name}: row {row} points to no row of {to}" for name, row, to, _ in broken]
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, StoreError) as error:
         found.append(_first_line(error))
         connection.rollback()
     return found

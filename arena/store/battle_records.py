@@ -34,8 +34,8 @@ from arena.rules.battles import (
 )
 from arena.settings.shipped import read_prompts
 from arena.store.conditions import is_excluded
-from arena.store.engine import begin_write
 from arena.store.tables import battles, exclusions, models, responses, turns, voters, votes
+from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,6 @@ from arena.rules.battles import BattleStatus, Outcome, names_itself
 from arena.rules.sampling import Candidate
 from arena.store.battle_records import load_battle
 from arena.store.conditions import joined_votes, votes_that_count
-from arena.store.engine import begin_write
 from arena.store.expert_records import standing
 from arena.store.expert_tables import (
     assignment_items,
@@ -24,6 +23,7 @@ from arena.store.expert_tables import (
 )
 from arena.store.judged_battles import PROMPT_SET_POLICY
 from arena.store.tables import battles, turns, votes
+from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

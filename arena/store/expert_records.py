@@ -26,9 +26,9 @@ from arena.rules.experts import (
     bound_seconds,
 )
 from arena.store.battle_records import load_battle
-from arena.store.engine import begin_write
 from arena.store.expert_tables import assignment_items, assignment_tasks, experts, judgements
 from arena.store.tables import turns, voters
+from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ from sqlalchemy.exc import IntegrityError
 
 from arena.rules.battles import VoterKind, storable
 from arena.rules.judgements import CallKey, CallStatus, Judge, JudgeMode
-from arena.store.engine import begin_write
 from arena.store.judge_tables import judge_calls, judges
 from arena.store.tables import voters, workers
+from arena.store.transactions import begin_write
 from arena.store.workers import is_gone, read_clock
 
 if TYPE_CHECKING:

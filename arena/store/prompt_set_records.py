@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert, select
 
 from arena.rules.battles import BattleStatus, Pairing, Response, VoterKind
-from arena.store.engine import begin_write
 from arena.store.tables import battles, responses, turns, voters
+from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, insert, select
 
-from arena.store.engine import begin_write
 from arena.store.tables import snapshots
+from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import and_, func, insert, or_, select, update
 
 from arena.rules.battles import BattleStatus
-from arena.store.engine import begin_write
 from arena.store.tables import battles, workers
+from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, RowMapping

@@ -21,8 +21,8 @@ from arena.rules.battles import (
     Side,
     settled_status,
 )
-from arena.store.engine import begin_write
 from arena.store.tables import workers
+from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
     from arena.store import Store

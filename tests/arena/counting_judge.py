@@ -16,8 +16,8 @@ from board_votes import register
 from sqlalchemy import insert, select
 
 from arena.rules.battles import BattleStatus, Outcome, ResponseStatus, Side, VoterKind
-from arena.store.engine import begin_write
 from arena.store.tables import battles, responses, turns, voters, votes
+from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -29,8 +29,8 @@ from arena.rules.battles import (
     VoteNotOpen,
 )
 from arena.store import Store, open_store
-from arena.store.engine import begin_write
 from arena.store.tables import battles, exclusions, responses, votes, workers
+from arena.store.transactions import begin_write
 from serving import ModelUnreachable
 from serving.recorded import RecordedModel, Row
 from serving.specs import ModelSpec

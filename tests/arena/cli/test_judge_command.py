@@ -16,8 +16,8 @@ from arena.judging.prompts import JudgePrompts
 from arena.judging.reading import read_verdict
 from arena.rules.judgements import CallKey, JudgeMode
 from arena.store import Store, open_store
-from arena.store.engine import begin_write
 from arena.store.tables import responses
+from arena.store.transactions import begin_write
 from serving.protocol import Completion
 from serving.specs import ModelSpec
 

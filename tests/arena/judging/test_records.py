@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from counting_judge import record_battles
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import insert, select, update
 
 from arena.judging.summaries import summarise
 from arena.leaderboards.judges import rank_verdicts
@@ -23,9 +23,9 @@ from arena.rules.judgements import (
 )
 from arena.settings import LeaderboardSettings
 from arena.store import Claim, Store
-from arena.store.engine import begin_write
 from arena.store.judge_tables import judge_calls
-from arena.store.tables import battles, responses, turns, voters, votes, workers
+from arena.store.tables import battles, responses, voters, votes, workers
+from arena.store.transactions import begin_write
 from ranking import Consistency
 from serving.protocol import Completion, RateLimited
 
@@ -246,47 +246,6 @@ def test_a_battle_is_read_up_to_the_turn_that_lacks_an_answer(store: Store) -> N
     assert read[ids[2]][0].answer_a == "Better."
     assert read[ids[0]][2].prompt == "Question 0.2?"
     assert read[ids[0]][2].reference == "So."
-
-
-def test_a_database_of_people_alone_takes_judges_and_programs(database_url: str) -> None:
-    """The migration rewrites who may vote while battles and votes refer to voters."""
-    from alembic import command
-    from alembic.config import Config
-
-    from arena.store import open_store
-    from arena.store.engine import MIGRATIONS
-
-    store = open_store(database_url)
-    record_battles(store, 2)
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    with store.engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0003")
-    store.close()
-    store = open_store(database_url)
-    with begin_write(store.engine) as connection:
-        connection.execute(
-            insert(voters).values(id="p", kind=VoterKind.PROGRAM, created_at=datetime.now(UTC))
-        )
-    with store.engine.connect() as connection:
-        assert (
-            connection.scalar(
-                text("SELECT count(*) FROM votes JOIN voters ON voters.id = voter_id")
-            )
-            == 2
-        )
-        assert connection.execute(select(turns.c.reference)).scalars().all() == [None, None]
-        if store.engine.dialect.name == "sqlite":
-            assert connection.execute(text("PRAGMA foreign_key_check")).all() == []
-    with (
-        pytest.raises(Exception, match=r"ck_voters_kind|CHECK"),
-        begin_write(store.engine) as connection,
-    ):
-        connection.execute(
-            insert(voters).values(id="x", kind="ghost", created_at=datetime.now(UTC))
-        )
-    store.close()
 
 
 def test_what_is_stored_of_a_call_can_be_stored_everywhere(store: Store) -> None:

@@ -18,8 +18,8 @@ from arena.rules.actions import Action
 from arena.rules.battles import BattleStatus, Outcome
 from arena.store import Heartbeat, open_store
 from arena.store import workers as workers_module
-from arena.store.engine import begin_write
 from arena.store.tables import battles, workers
+from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
     from datetime import tzinfo
