@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import random
+import re
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from battle_steps import PAIRING, TERMS, VOTER, answer, finish, make_ready, start
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select, text, update
 
 from arena.rules.actions import Action
 from arena.rules.battles import ExclusionReason, Outcome, ResponseStatus, Side, VoterKind
 from arena.settings.shipped import read_prompts
 from arena.store import Answer, DetailedCount, OutcomeCount
 from arena.store.tables import battles, exclusions, voters, votes
+from arena.store.tally import Census
 
 if TYPE_CHECKING:
     from arena.store import Store
 
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 A, B = PAIRING.model_a, PAIRING.model_b
 
 
@@ -52,6 +56,22 @@ def test_a_retracted_vote_leaves_the_counts_and_stays_on_record(store: Store) ->
     assert store.votes.by_outcome() == [OutcomeCount(A, B, Outcome.MODEL_A, 1)]
     assert store.votes.total() == 1
     assert on_record(store) == 2
+
+
+def test_the_statement_in_the_docs_excludes_a_vote(store: Store) -> None:
+    page = (DOCS / "deployment.md").read_text(encoding="utf-8")
+    (statement,) = re.findall(r"```sql\n(.+?)```", page, re.DOTALL)
+    for outcome in (Outcome.TIE, Outcome.MODEL_A):
+        vote(store, outcome)
+    census = Census(store.votes)
+    assert census.count().votes == 2  # a running arena has counted it already
+    with store.engine.begin() as connection:
+        connection.execute(text(statement.replace("12", "1", 1)))
+    assert census.count().votes == store.votes.total() == 1
+    assert on_record(store) == 2
+    with store.engine.connect() as connection:
+        (found,) = connection.execute(select(exclusions)).mappings()
+    assert found["reason"] == ExclusionReason.MAINTAINER
 
 
 def test_an_excluded_vote_leaves_the_counts_once_however_many_reasons(store: Store) -> None:
