@@ -65,7 +65,7 @@ def _to_pandas(column: Any, pa: Any) -> pd.Series:  # noqa: ANN401  pyarrow has 
     kind = column.type
     if pa.types.is_dictionary(kind):
         if pa.types.is_string(kind.value_type):
-            return column.to_pandas()
+            return _to_categories(column)
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -79,6 +79,20 @@ def _to_pandas(column: Any, pa: Any) -> pd.Series:  # noqa: ANN401  pyarrow has 
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return _read_binary(column, pa)
     return column.to_pandas()
+
+
+def _to_categories(column: Any) -> pd.Series:  # noqa: ANN401  pyarrow has no types
+    """Strings that are numbered in the file, without a check of each number."""
+    import numpy as np
+    import pandas as pd
+
+    whole = column.unify_dictionaries().combine_chunks()
+    codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    names = whole.dictionary.to_pylist()
+    if len(set(names)) < len(names) or None in names:
+        return column.cast("string").dictionary_encode().to_pandas()
+    numbers = np.asarray(codes, dtype=np.int32)
+    return pd.Series(pd.Categorical.from_codes(numbers, names, validate=False))
 
 
 def _write_times(column: Any, pa: Any) -> pd.Series:  # noqa: ANN401  pyarrow has no types

@@ -79,7 +79,7 @@ def factorize(column: Column) -> tuple[Codes, list[Hashable]]:
     plain = _as_objects(column)
     if plain is None or not _shares_objects(plain):
         codes, labels = pd.factorize(column if plain is None else plain)
-        return codes, list(labels)
+        return codes, labels.tolist()
     numbered = _number_addresses(np.asarray(_Addresses(plain)))
     if numbered is None:
         codes, labels = pd.factorize(plain)

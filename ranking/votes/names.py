@@ -105,24 +105,32 @@ def number_labels(column: pd.Series) -> tuple[NDArray[np.signedinteger[Any]], li
         np.bincount(codes.astype(np.intp) + 1, minlength=len(column.dtype.categories) + 1)[1:] > 0
     )
     if used.all():
-        return codes, list(column.dtype.categories)
+        return codes, column.dtype.categories.tolist()
     fresh = np.append(np.cumsum(used) - 1, -1)
-    return fresh[codes], list(column.dtype.categories[used])
+    return fresh[codes], column.dtype.categories[used].tolist()
 
 
 def read_names(column: pd.Series) -> Names:
     """Number the names of a column of text."""
     codes, labels = number_labels(column)
-    written: dict[str, list[str]] = defaultdict(list)
     table = np.full(len(labels) + 1, -1, dtype=np.int32)
     position: dict[str, int] = {}
-    for code, label in enumerate(labels):
-        name = clean_name(str(label))
+    cleaned = [clean_name(str(label)) for label in labels]
+    for code, name in enumerate(cleaned):
         if name:
             table[code] = position.setdefault(name, len(position))
-            written[name].append(str(label))
-    respelled = {name: tuple(ways) for name, ways in written.items() if len(ways) > 1}
+    respelled: dict[str, tuple[str, ...]] = {}
+    if len(position) < len(cleaned):
+        respelled = _find_respelled([str(label) for label in labels], cleaned)
     return Names(table[codes], tuple(position), respelled)
+
+
+def _find_respelled(labels: Sequence[str], cleaned: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Names that several labels come to, with these labels."""
+    written: dict[str, list[str]] = defaultdict(list)
+    for label, name in zip(labels, cleaned, strict=True):
+        written[name].append(label)
+    return {name: tuple(ways) for name, ways in written.items() if name and len(ways) > 1}
 
 
 def find_look_alikes(names: Iterable[str]) -> list[tuple[str, ...]]:
