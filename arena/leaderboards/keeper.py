@@ -92,6 +92,11 @@ class LeaderboardKeeper:
         views = self._views
         return views.get(choice) or views.get(Choice(choice.category)) or views[OVERALL]
 
+    def is_behind(self) -> bool:
+        """Whether the record has votes that the board does not know of yet; asks the record."""
+        board = self.latest()
+        return self._store.votes.last_id() > (0 if board is None else board.last_vote_id)
+
     def refresh(self) -> None:
         """Publishes a new board if the record has something that the latest one lacks.
 

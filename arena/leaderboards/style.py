@@ -22,8 +22,8 @@ __all__ = ["FEATURES", "StyleRecord", "measure_votes"]
 FEATURES = ("length", "headers", "bold", "lists")
 
 # Votes whose texts are read in one go: measured, a millisecond each where both answers are a
-# kilobyte of Markdown, so this is a third of a second in which pages may wait a little longer.
-_VOTES_AT_ONCE = 300
+# kilobyte of Markdown, so this is a second in which pages may wait a little longer.
+_VOTES_AT_ONCE = 1_000
 
 
 def measure_votes(voted: Iterable[VotedBattle], features: Sequence[str]) -> Votes | None:

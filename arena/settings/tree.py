@@ -177,7 +177,7 @@ class BattleSettings(_Section):
 class LeaderboardSettings(_Section):
     """How often and how precisely the ranking is computed."""
 
-    refresh_seconds: float = Field(default=5.0, gt=0)
+    refresh_seconds: float = Field(default=1.0, gt=0)
     replicates: int = Field(default=1000, ge=100)
     level: float = Field(default=0.95, gt=0, lt=1)
     # A model with fewer votes is marked provisional.

@@ -101,6 +101,11 @@ def page_head(texts: Texts, *, title: str) -> str:
     )
 
 
+def no_script(texts: Texts) -> str:
+    """What a page that needs scripts says where there are none."""
+    return str(render("no_script.html", words=texts["site"]["no_script"]))
+
+
 def page_styles() -> str:
     """The style sheets of all pages, for the beginning of the body.
 

@@ -47,6 +47,57 @@
     true,
   );
 
+  // A line about what was not done, until something else happens.
+  const tell = (words) => {
+    const line = find("#told") ?? document.createElement("p");
+    line.id = "told";
+    line.className = "notice";
+    line.setAttribute("role", "alert");
+    line.textContent = words;
+    (find("#ask") ?? find(".site-header"))?.after(line);
+  };
+  const untell = () => find("#told")?.remove();
+  document.addEventListener("input", untell);
+
+  // Enter while no prompt is taken says so.
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      const isSent = event.key === "Enter" && !event.shiftKey && !event.isComposing;
+      if (!isSent || !event.target.matches?.("#prompt textarea")) return;
+      if (!document.getElementById("send")?.disabled) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      tell(find(".battle-status")?.dataset.busy ?? "");
+    },
+    true,
+  );
+
+  // "Surprise me" puts an idea into the prompt, never over somebody's own words.
+  let suggested = null;
+  const isTyped = () => {
+    const words = find("#prompt textarea")?.value ?? "";
+    return words.trim() !== "" && words !== suggested;
+  };
+  document.addEventListener(
+    "click",
+    (event) => {
+      if (!(event.target instanceof Element) || !event.target.closest("#surprise") || !isTyped()) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      tell(find(".battle-status")?.dataset.kept ?? "");
+    },
+    true,
+  );
+
+  // What Gradio would say in English is said in the page's language.
+  const translateToasts = () => {
+    for (const toast of document.querySelectorAll(".toast-body.error:not([data-told])")) {
+      toast.dataset.told = "";
+      tell(find(".site-header")?.dataset.failed ?? "");
+    }
+  };
+
   // What the events of the battle page send with what they are about: the battle, and which
   // turn or which answers the visitor has before them. A new battle's id is made here, and is in
   // the address before the prompt is on its way: sent twice, it is one battle.
@@ -63,6 +114,14 @@
       return [prompt, turns, next, battle];
     },
     shown: () => [shownBattle().edition ?? "", shownBattle().battle ?? ""],
+    // An idea goes where nothing was typed, also while it was on its way.
+    suggest: (idea) => {
+      const prompt = find("#prompt textarea");
+      if (!prompt || !idea || isTyped()) return;
+      fillIn(prompt, idea);
+      suggested = idea;
+      prompt.focus();
+    },
     ofAddress: () => [new URLSearchParams(window.location.search).get("battle") ?? ""],
   };
 
@@ -73,6 +132,7 @@
     if (!status) return;
     const state = { ...status.dataset };
     enable(state.open.split(" "));
+    if (state.status !== shown.status || state.battle !== shown.battle) untell();
     for (const side of "ab") note(side, state[`${side}State`], state[`${side}Note`]);
     const prompt = find("#prompt textarea");
     if (prompt && prompt.placeholder !== state.placeholder) prompt.placeholder = state.placeholder;
@@ -96,6 +156,7 @@
     send: ["start", "follow-up"],
     regenerate: ["regenerate"],
     retry: ["retry"],
+    stop: ["leave"],
     "new-battle": ["leave"],
   };
   const enable = (open) => {
@@ -134,14 +195,16 @@
     if (new URLSearchParams(window.location.search).get("battle")) button.click();
   };
 
-  const empty = (prompt) => {
-    prompt.value = "";
+  const empty = (prompt) => fillIn(prompt, "");
+  const fillIn = (prompt, words) => {
+    prompt.value = words;
     prompt.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
   // Names for screen readers that Gradio gives no setting for.
   const label = () => {
     find("#state")?.setAttribute("tabindex", "-1");
+    find("#prompt textarea")?.setAttribute("dir", "auto");
     for (const key of "1234") find(`#vote-${key}`)?.setAttribute("aria-keyshortcuts", key);
   };
 
@@ -174,6 +237,7 @@
     let focused = false;
     const refresh = () => {
       follow();
+      translateToasts();
       label();
       restore();
       const prompt = find("#prompt textarea");

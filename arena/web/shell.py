@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 
 from arena.web.gradio_seams import USED_ROUTES, undress
 from arena.web.identity import COOKIE, COOKIE_SECONDS
-from arena.web.layout import page_head, page_styles
+from arena.web.layout import no_script, page_head, page_styles
 from arena.web.texts import LANGUAGES, load_texts
 
 if TYPE_CHECKING:
@@ -59,6 +59,9 @@ class PageShell:
             for language in LANGUAGES
         }
         self._styles = page_styles().encode()
+        self._no_script = {
+            language: no_script(load_texts(language)).encode() for language in LANGUAGES
+        }
         self._tokens = tokens
         self._secure_cookies = secure_cookies
 
@@ -84,7 +87,10 @@ class PageShell:
             return document
         head, between, body = parts
         head = head.replace(b'lang="en"', f'lang="{code}"'.encode(), 1)
-        return head + self._heads[match.group(1)] + between + self._styles + body
+        language = match.group(1)
+        # Pages of our own making work without scripts.
+        word = b"" if b'class="plain-page"' in between else self._no_script[language]
+        return head + self._heads[language] + between + self._styles + word + body
 
     def cookie(self, scope: Scope) -> str | None:
         """A `Set-Cookie` value for a browser that has no valid voter token yet."""

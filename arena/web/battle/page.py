@@ -73,6 +73,7 @@ _NOTICES: dict[type[Exception], str] = {
 # Streaming events wait for models, not for the processor: as many as there are battles.
 _STREAMS = 2_000
 _OTHERS = 100
+_SUGGEST = "(idea) => { window.arenaBattle.suggest(idea); }"
 _FOCUS_PROMPT = "() => { document.querySelector('#prompt textarea')?.focus(); }"
 # What the browser knows of the battle, put in for the events' inputs: enough to tell a request
 # that was sent twice from two requests. `page.js` has the functions.
@@ -167,13 +168,17 @@ class BattlePage:
         parts.new.click(
             self._guarded(self._new), cancels=streams, concurrency_limit=_OTHERS, **on_battle
         ).then(None, js=_FOCUS_PROMPT)
+        parts.stop.click(
+            self._guarded(self._stop), cancels=streams, concurrency_limit=_OTHERS, **on_battle
+        )
+        # By the page's script into the prompt: only it knows whether something was typed there.
         parts.surprise.click(
             self._surprise,
-            outputs=parts.prompt,
+            outputs=parts.idea,
             show_progress="hidden",
             api_visibility="private",
             queue=False,
-        ).then(None, js=_FOCUS_PROMPT)
+        ).then(None, inputs=parts.idea, js=_SUGGEST)
 
     def _guarded(
         self, handler: Callable[..., Awaitable[Views]]
@@ -235,6 +240,11 @@ class BattlePage:
             return _once(await self._conductor.vote(battle_id, voter_id, outcome, edition=shown))
 
         return _vote
+
+    async def _stop(self, voter_id: str, _edition: str, battle_id: str) -> Views:
+        """Ends the answers where they are; they can be asked for again."""
+        await self._conductor.leave(battle_id, voter_id)
+        return _once(await self._conductor.view(battle_id, voter_id))
 
     async def _new(self, voter_id: str, _edition: str, battle_id: str) -> Views:
         if battle_id:

@@ -42,7 +42,9 @@ class Parts:
     send: gr.Button
     surprise: gr.Button
     regenerate: gr.Button
+    stop: gr.Button
     retry: gr.Button
+    idea: gr.Textbox
     new: gr.Button
     restore: gr.Button
 
@@ -90,6 +92,7 @@ def lay_out(
     with gr.Row(elem_id="tools"):
         surprise = gr.Button(words["surprise"], elem_id="surprise", size="sm", visible=offer_ideas)
         regenerate = gr.Button(words["regenerate"], elem_id="regenerate", size="sm")
+        stop = gr.Button(words["stop"], elem_id="stop", size="sm")
         retry = gr.Button(words["retry"], elem_id="retry", size="sm")
         new = gr.Button(words["new"], elem_id="new-battle", size="sm")
         html_part(render("battle/keys_hint.html", words=words["keys_hint"]), elem_id="keys-hint")
@@ -108,7 +111,9 @@ def lay_out(
         send=send,
         surprise=surprise,
         regenerate=regenerate,
+        stop=stop,
         retry=retry,
+        idea=gr.Textbox(visible=False),
         new=new,
         restore=gr.Button(visible="hidden", elem_id="restore"),
     )

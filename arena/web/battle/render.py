@@ -46,6 +46,8 @@ def battle_state(
         "open": _words(FIRST_ACTIONS if view is None else view.open),
         "coming": "" if view is None else _words(view.coming),
         "placeholder": _placeholder(texts, view),
+        "busy": texts["notice"]["busy"],
+        "kept": texts["battle"]["prompt_kept"],
         "confirm": texts["battle"]["new_confirm"] if _is_unvoted(view) else "",
     }
     if view is not None and _is_unvoted(view):

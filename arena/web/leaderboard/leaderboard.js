@@ -71,7 +71,25 @@ const showAddress = () => {
   if (address.href !== window.location.href) window.history.replaceState(null, "", address);
 };
 
+// Votes that are being counted are on the board in a moment: it is asked for sooner than usual.
+const SOON = 700;
+const asking = { timer: null, patience: SOON };
+const askAgain = () => {
+  const board = () => element.querySelector(".board[data-counting]");
+  if (!board()) asking.patience = SOON;
+  if (!board() || asking.timer !== null) return;
+  asking.timer = window.setTimeout(() => {
+    asking.timer = null;
+    asking.patience = Math.min(2 * asking.patience, 10000);
+    if (!board()) return;
+    const { category, style } = board().dataset;
+    trigger("select", { category, style: style === "1" ? "1" : "" });
+    askAgain();
+  }, asking.patience);
+};
+
 const restore = () => {
+  askAgain();
   showAddress();
   showLocalTimes();
   if (chosen.column) sort();

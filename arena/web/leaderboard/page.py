@@ -76,7 +76,14 @@ def build_leaderboard_page(
             return gr.skip(), gr.skip()
         coming = render_next(_look_ahead(matchmaker), texts)
         judged = render_judges(judge_boards.latest(), boards.latest(), texts)
-        html = render_board(view, texts, language=language, coming=coming, judged=judged)
+        html = render_board(
+            view,
+            texts,
+            language=language,
+            coming=coming,
+            judged=judged,
+            is_counting=boards.is_behind(),
+        )
         return html, showing
 
     def show_asked(request: gr.Request) -> tuple[Any, Any]:
@@ -114,7 +121,13 @@ def build_leaderboard_page(
 
 
 def render_board(
-    view: BoardView, texts: Texts, *, language: str, coming: str = "", judged: str = ""
+    view: BoardView,
+    texts: Texts,
+    *,
+    language: str,
+    coming: str = "",
+    judged: str = "",
+    is_counting: bool = False,
 ) -> str:
     """The whole page below its header as HTML.
 
@@ -124,9 +137,10 @@ def render_board(
         language: its code, as in the page's path.
         coming: HTML about the pairs that come next.
         judged: HTML about what AI judges make of the models.
+        is_counting: whether there are votes that are not on the board yet.
     """
     if view.board is None:
-        parts = [render_empty(view, texts, arena_path=f"/{language}/")]
+        parts = [render_empty(view, texts, arena_path=f"/{language}/", is_counting=is_counting)]
     else:
         parts = [
             render_choice(view, texts),
@@ -143,6 +157,7 @@ def render_board(
         words=texts["leaderboard"],
         locale=texts["language"]["html"],
         view=view,
+        is_counting=is_counting,
         parts=[*parts, judged],
     )
     return str(board)

@@ -51,10 +51,16 @@ def level_of(board: PublishedBoard) -> str:
     return f"{100 * board.leaderboard.options.level:.4g}%"
 
 
-def render_empty(view: BoardView, texts: Texts, *, arena_path: str) -> str:
+def render_empty(
+    view: BoardView, texts: Texts, *, arena_path: str, is_counting: bool = False
+) -> str:
     """What is shown before the first vote: how many are needed, and the way to cast one."""
     return render(
-        "leaderboard/empty.html", words=texts["leaderboard"], view=view, arena_path=arena_path
+        "leaderboard/empty.html",
+        words=texts["leaderboard"],
+        view=view,
+        arena_path=arena_path,
+        is_counting=is_counting,
     )
 
 

@@ -271,6 +271,19 @@ def test_cards_that_are_registered_after_the_start_are_shown(tmp_path: Path) -> 
     store.close()
 
 
+def test_a_vote_is_known_to_be_missing_until_the_board_has_it(store: Store) -> None:
+    boards = make_boards(store)
+    assert not boards.is_behind()
+    cast(store, "Amber", "Birch", Outcome.MODEL_A)
+    assert boards.is_behind()
+    boards.refresh()
+    assert not boards.is_behind()
+
+
+def test_a_vote_is_looked_for_often_enough_to_be_on_the_board_within_two_seconds() -> None:
+    assert LeaderboardSettings().refresh_seconds <= 1.0
+
+
 async def test_the_loop_keeps_fresh_and_survives_a_failure(
     store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

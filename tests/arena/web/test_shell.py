@@ -71,7 +71,9 @@ def test_a_page_gets_our_head_and_language_and_nobody_elses() -> None:
     assert "<title>My &lt;Arena&gt;</title>" in page
     assert page.index("<title>") < page.index("</head>")
     assert re.search(
-        r"<body class='x'><style>.+</style><p>Hello</p></body></html>$", page, re.DOTALL
+        r"<body class='x'><style>.+</style><noscript>.+</noscript>\s*<p>Hello</p></body></html>$",
+        page,
+        re.DOTALL,
     )
 
 
