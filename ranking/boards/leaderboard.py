@@ -249,7 +249,9 @@ def _drop_both_bad(votes: Comparisons | Votes) -> tuple[Comparisons | Votes, int
     """The votes without the both-bad ones, and how many those were."""
     is_bad = votes.outcome == BOTH_BAD
     if is_bad.all():
-        raise RankingError("every vote is both-bad: none is left to rank by")
+        raise RankingError(
+            "every vote is both-bad: none is left to rank by; keep them, or count them as ties"
+        )
     dropped = votes.count[is_bad].sum() if isinstance(votes, Comparisons) else is_bad.sum()
     return votes.select(~is_bad), int(dropped)
 

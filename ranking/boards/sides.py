@@ -139,10 +139,12 @@ def add_side(rows: Rows) -> Rows:
     won = np.bincount(rows.outcome, weights=rows.weight, minlength=2)
     if min(won[MODEL_A], won[MODEL_B]) == 0:
         side = "right" if won[MODEL_B] else "left"
-        raise NoMaximum(
-            f"the {side} side won every decisive battle, so that its advantage has no finite "
-            "size; do not adjust for it"
+        what = (
+            f"the {side} side won every decisive battle, so that its advantage has no finite size"
         )
+        if not won[MODEL_A] + won[MODEL_B]:
+            what = "no battle was decisive, so that nothing tells of sides"
+        raise NoMaximum(f"{what}; do not adjust for it")
     return rows.add_covariate(SIDE, np.ones(len(rows.count)))
 
 

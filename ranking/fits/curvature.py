@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ranking.errors import NoMaximum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +29,9 @@ def invert_by_island(information: Floats, components: Components, *, precision: 
         information: H without the prior, strengths first, then other parameters.
         components: Of the models.
         precision: Of the prior.
+
+    Raises:
+        NoMaximum: Without the prior, covariates repeat what strengths say.
     """
     size = len(components.island)
     matrix = information.copy()
@@ -35,7 +40,13 @@ def invert_by_island(information: Floats, components: Components, *, precision: 
     if components.provisional.any():
         away = components.centre(np.eye(size)).T[components.provisional]
         strengths += precision * away.T @ away
-    factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
+    try:
+        factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
+    except LinAlgError as error:
+        raise NoMaximum(
+            "the votes without the prior do not determine every coefficient; count ties as halves "
+            "(tie_model='half'), or if a covariate is adjusted for leave it out"
+        ) from error
     inverse = cho_solve(factor, np.eye(len(matrix)), overwrite_b=True, check_finite=False)
     inverse[:size] = components.centre(inverse[:size].T).T
     return np.asarray(inverse)

@@ -6,7 +6,7 @@ distinct battle instead of one number per pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -128,7 +128,7 @@ def fit_paired(
     """
     rows = take_rows(votes)
     _check(rows, tie_model)
-    components = find_components(rows.wins())
+    components = _find_held(rows, tie_model)
     rows = rows.within(components.island)
     if prior is None and components.strong.max() > 0:
         raise NoMaximum("no finite maximum: the votes do not tie all models together; use a prior")
@@ -159,6 +159,18 @@ def fit_paired(
         log_likelihood=value + penalty,
         steps=steps,
     )
+
+
+def _find_held(rows: Rows, tie_model: TieModel) -> Components:
+    """Components of the battles; where all but outsiders only tied, nobody is one.
+
+    A tie model has no finite parameter without a decisive battle.
+    """
+    components = find_components(rows.wins())
+    held = rows.within(components.held)
+    if tie_model == "half" or (held.outcome != TIE).any():
+        return components
+    return replace(components, reference=np.ones_like(components.reference))
 
 
 class Problem:
@@ -239,11 +251,31 @@ class Problem:
                         break
                 step = step / 2
             theta, value = trial, reached
-        raise NotConverged(f"no convergence after {_MOST_STEPS} Newton steps")
+        raise NotConverged(self._explain_no_convergence())
+
+    def _explain_no_convergence(self) -> str:
+        """What keeps a likelihood from a maximum that it should have, and what helps."""
+        said = f"no convergence after {_MOST_STEPS} Newton steps"
+        if self.rows.names:
+            return (
+                f"{said}: {' and '.join(map(repr, self.rows.names))} may tell every outcome, and "
+                "then no finite effect is the most likely; do not adjust for it"
+            )
+        if self.has_tau:
+            return f"{said}: use a prior, or count ties as halves (tie_model='half')"
+        return f"{said}: use a prior"
 
     def _find_step(self, matrix: Floats, gradient: Floats, free: NDArray[np.intp] | None) -> Floats:
         if free is None:
-            return solve_lifted(matrix, gradient, self.size, precision=self.precision)
+            try:
+                return solve_lifted(matrix, gradient, self.size, precision=self.precision)
+            except NoMaximum as error:
+                if self.rows.names:
+                    raise
+                raise NoMaximum(
+                    "the votes do not determine the tie parameter beside the strengths: use a "
+                    "prior, or count ties as halves (tie_model='half')"
+                ) from error
         step = np.zeros_like(gradient)
         step[free] = np.linalg.solve(matrix[np.ix_(free, free)], gradient[free])
         return step
@@ -287,7 +319,10 @@ def _check(rows: Rows, tie_model: str) -> None:
     if tie_model not in TIE_MODELS:
         raise RankingError(f"tie_model must be one of {TIE_MODELS}, not {tie_model!r}")
     if not rows.weight.sum() > 0:
-        raise RankingError("there are no votes with a positive weight")
+        raise RankingError(
+            "there are no votes with a positive weight; count both-bad votes as ties, or look at "
+            "the weights"
+        )
     if tie_model != "half" and not np.isin(rows.outcome, (MODEL_A, MODEL_B)).any():
         raise NoMaximum(
             f"every vote is a tie: {tie_model} has no finite tie parameter; count ties as halves "

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranking.errors import NoMaximum
+from ranking.errors import NoMaximum, NotConverged
 from ranking.fits.bradley_terry import BradleyTerryFit, Floats, check_prior
 from ranking.fits.chord import ChordSolver
 from ranking.fits.components import find_components
 from ranking.fits.paired import PairedFit, Problem, invert_lifted
 from ranking.intervals.sampling import MultinomialSampler
+from ranking.votes.encoding import TIE
 from ranking.votes.rows import Rows
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def _resample_newton(
 
     def run(draws: int, rng: np.random.Generator) -> Replicates:
         problems = [_draw_problem(fit, rows, count) for count in draw(draws, rng)]
-        found = [problem.maximise(fit.parameters)[0] for problem in problems]
+        found = [_refit(problem, fit) for problem in problems]
         errors = None
         if resampling.errors:
             pairs = zip(problems, found, strict=True)
@@ -214,6 +215,15 @@ def _resample_newton(
     return run
 
 
+def _refit(problem: Problem, fit: PairedFit) -> Floats:
+    try:
+        return problem.maximise(fit.parameters)[0]
+    except (NoMaximum, NotConverged) as error:
+        raise NoMaximum(
+            "a bootstrap replicate has no finite coefficients; use the sandwich interval"
+        ) from error
+
+
 def _draw_problem(fit: PairedFit, rows: Rows, count: Floats) -> Problem:
     drawn = replace(rows, count=count, cluster=None).select(count > 0)
     if fit.prior is None and find_components(drawn.wins()).strong.max() > 0:
@@ -221,6 +231,8 @@ def _draw_problem(fit: PairedFit, rows: Rows, count: Floats) -> Problem:
     problem = Problem(drawn, fit.tie_model, check_prior(fit.prior))
     if problem.has_tau != fit.fits_ties:
         raise NoMaximum("a bootstrap replicate has no tie; use the sandwich interval")
+    if fit.fits_ties and (drawn.outcome == TIE).all():
+        raise NoMaximum("a bootstrap replicate has only ties; use the sandwich interval")
     return problem
 
 

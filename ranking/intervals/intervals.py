@@ -198,6 +198,8 @@ def build_from_replicates(
         studentised = np.divide(deviation, own, out=np.zeros_like(draws), where=own > 0)
         low, high = np.quantile(studentised, tails, axis=0, method="weibull")
         lower, upper = estimate - high * errors, estimate - low * errors
+    # Of a handful of replicates none may be on the estimate's other side.
+    lower, upper = np.minimum(lower, estimate), np.maximum(upper, estimate)
     multiplier = _quantile_of_maximum(np.abs(draws - draws.mean(axis=0)), error, level)
     return Intervals(
         lower=lower,

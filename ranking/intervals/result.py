@@ -25,8 +25,8 @@ class Intervals:
         covariance: Of the strengths, shape (models, models).
         multiplier: Simultaneous half-width in standard errors.
         level: Confidence level, between 0 and 1.
-        widened: True where a model's votes show no variation (it won all, lost all, or
-            only tied), so the interval was widened to the prior's own.
+        widened: True where a model's votes show no variation (it won all, lost all, only
+            tied, or its voters cancel out), so the interval was widened to the prior's own.
     """
 
     lower: Floats

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+_FLAT = 1e-6
+"""Standard errors, log-odds, that are none."""
+
+
 def normal_quantile(level: float) -> float:
     """Half-width, in standard errors, of a two-sided normal interval."""
     from scipy.special import ndtri
@@ -66,7 +70,9 @@ def widen(
     battles are not resampled, they say nothing at all.
     """
     undecided = ties.sum(axis=1) >= games.sum(axis=1)
-    widened = fit.components.provisional | undecided
+    # Scores that cancel to the last digit, as those of few voters may.
+    flat = intervals.standard_error <= _FLAT
+    widened = fit.components.provisional | undecided | flat
     if not widened.any():
         return intervals
     from_model = find_errors(fit)
