@@ -33,7 +33,7 @@ _KNOWN: dict[str, tuple[str, ...]] = {
     "item": ("item", "battle_id", "battle", "question_id", "uid", "comparison_id",
              "conversation_pair_id", "prompt_id", "id"),
     "judge": ("judge", "voter", "voter_id", "worker", "worker_id", "annotator", "annotator_id",
-              "rater", "judge_hash", "user_id", "visitor_id"),
+              "rater", "reviewer", "judge_hash", "user_id", "visitor_id"),
     "kind": ("kind", "voter_kind", "judge_kind"),
     "model_a": ("model_a", "left_model", "model_left", "left", "model_1", "model1",
                 "model_a_name", "system_a", "assistant_a", "generator_1"),

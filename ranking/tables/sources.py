@@ -31,7 +31,7 @@ _AS_CSV = "Save it as CSV (UTF-8) where it was made, and name that file."
 # First bytes of what is often mistaken for a table, what it is, and what to do.
 _STRANGERS: tuple[tuple[bytes, str, str], ...] = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls), which is not read", _AS_CSV),
-    (b"SQLite format 3\x00", "an SQLite database", "Name it with --database."),
+    (b"SQLite format 3\x00", "an SQLite database", "Name it as arena rank --database."),
     (b"ARROW1", "an Arrow (Feather) file, which is not read", "Save it as Parquet or CSV."),
     (b"FEA1", "an old Feather file, which is not read", "Save it as Parquet or CSV."),
     (b"\x28\xb5\x2f\xfd", "packed with zstd, which is not read", "Unpack it with unzstd."),

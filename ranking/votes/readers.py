@@ -47,7 +47,7 @@ _KNOWN: dict[str, tuple[str, ...]] = {
                 "preference", "preferred", "chosen", "chosen_model_name", "winner_model",
                 "judgment", "judgement", "answer"),
     "voter": ("voter", "voter_id", "judge", "judge_hash", "worker", "worker_id", "annotator",
-              "annotator_id", "rater", "user_id", "visitor_id", "evaluation_session_id",
+              "annotator_id", "rater", "reviewer", "user_id", "visitor_id", "evaluation_session_id",
               "session_hash", "user"),
     "weight": ("weight",),
     "draw_probability": ("draw_probability", "propensity"),

@@ -36,10 +36,12 @@ def count_repeats(
     if time is not None and not np.isnan(time).any():
         parts.append(np.ascontiguousarray(time).view(np.uint64))
     elif rows.has("id"):
-        ids = rows.read_names("id").codes
-        if (ids < 0).any():
+        ids = rows.read_names("id")
+        # Without voters, one id on many rows is that of a question, which many answered.
+        asked = not rows.has("voter") and len(ids.names) * 2 < len(rows)
+        if asked or (ids.codes < 0).any():
             return 0
-        parts.append(ids.astype(np.uint64))
+        parts.append(ids.codes.astype(np.uint64))
     else:
         return 0
     if rows.has("voter"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from board_votes import cast_many, register
 from file_shapes import (
     BAD,
     CHOSEN,
@@ -41,6 +42,7 @@ from file_shapes import (
 from typer.testing import CliRunner, Result
 
 from arena.cli import app
+from arena.store import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -519,3 +521,39 @@ def test_the_json_says_how_the_file_was_read(tmp_path: Path) -> None:
     assert found["labels"][BAD] == {"outcome": BAD, "rows": 1}
     assert found["labels"][TIE] == {"outcome": TIE, "rows": 2}
     assert found["rejected"] == {}
+
+
+def test_a_database_given_as_a_file_is_read_as_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "arena.db"
+    store = open_store(f"sqlite:///{path}")
+    register(store, ("alpha", "beta"))
+    cast_many(store, ("alpha", "beta"), 12)
+    store.close()
+    said = rank(str(path)).stderr
+    assert "this is an SQLite database" in said
+    (option,) = re.findall(r"arena rank (--database)", said)
+    assert set(read_board(option, str(path))) == {"alpha", "beta"}
+
+
+def test_weights_that_cannot_be_read_can_be_left_aside(tmp_path: Path) -> None:
+    weighted = table([(*row, "1,500") for row in VOTES], (*HEADER, "weight"), quoting=1)
+    path = write(tmp_path, Shape("votes.csv", weighted))
+    (remedy,) = re.findall(r"--weights \w+", rank(path).stderr)
+    assert read_board(path, *shlex.split(remedy)) == tally()
+
+
+@pytest.mark.parametrize(
+    ("columns", "note"),
+    [((*HEADER, "n"), "--column count=n"), ((*HEADER, "result"), "--column outcome=result")],
+)
+def test_what_a_note_suggests_works_too(
+    tmp_path: Path, columns: tuple[str, ...], note: str
+) -> None:
+    cells = {"n": 2, "result": "A"}
+    path = write(tmp_path, Shape("votes.csv", table([(*r, cells[columns[3]]) for r in VOTES],
+                                                    columns)))  # fmt: skip
+    said = " ".join(rank(path).stdout.split())
+    assert note in said
+    board = read_board(path, *shlex.split(note))
+    played = sum(sum(counts) for counts in board.values())
+    assert played == sum(sum(counts) for counts in tally().values()) * (2 if "n" in columns else 1)

@@ -73,6 +73,12 @@ def test_rows_that_repeat_an_earlier_one_are_told_and_counted(tmp_path: Path) ->
     assert plain.report.notes == ()
 
 
+def test_answers_to_one_question_are_no_repeated_rows(tmp_path: Path) -> None:
+    rows = "".join(f"q{n % 4},x,y,{'ab'[n % 2]}\n" for n in range(40))
+    reading = read_votes(write(tmp_path, "question_id,model_a,model_b,winner\n" + rows))
+    assert reading.report.notes == ()
+
+
 def test_a_weight_that_is_missing_can_be_left_aside(tmp_path: Path) -> None:
     path = write(tmp_path, "model_a,model_b,winner,weight\nx,y,a,2\ny,x,a,\n")
     with pytest.raises(InvalidVote, match="with --weights uniform"):
