@@ -20,6 +20,7 @@ _TRUE = frozenset({"1", "true", "yes", "t", "y", "1.0", "x"})
 _FALSE = frozenset({"0", "false", "no", "f", "n", "0.0", ""})
 # 1,234 and 1.234.567 and 1 234 and 1'234: groups of three.
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:([,.' \u00a0\u202f])\d{3})(?:\1\d{3})*")
+_DOTTED = re.compile(r"\d{1,3}(?:\.\d{3})+")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:[. \u00a0\u202f]\d{3})+|\d+),\d+(?:[eE][+-]?\d+)?")
 _ENGLISH = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+\.\d+")
 
@@ -123,6 +124,9 @@ def read_counts(column: pd.Series) -> tuple[Floats, list[str]]:
         return read_numbers(column)
     codes, labels = pd.factorize(as_text(column))
     texts = [str(label).strip() for label in labels]
+    dotted = [text for text in texts if _DOTTED.fullmatch(text)]
+    if dotted and all(text.count(".") == 1 and text.endswith(".000") for text in dotted):
+        return np.full(len(column), np.nan), dotted  # 1.000 may be one or a thousand
     plain = [re.sub(r"[,.' \u00a0\u202f]", "", t) if _GROUPED.fullmatch(t) else t for t in texts]
     table = np.append(np.array([_to_float(t) for t in plain], dtype=float), np.nan)
     grouped = any(a != b for a, b in zip(texts, plain, strict=True))

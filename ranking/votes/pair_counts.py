@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranking.errors import InvalidVote
 from ranking.tables.cells import read_counts
 from ranking.tables.table import fold_column
 from ranking.votes.comparisons import Comparisons
@@ -20,10 +21,12 @@ from ranking.votes.verdict_rows import VerdictRows, check_models
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from ranking.tables.table import Table
     from ranking.votes.reading_report import ReadingReport
 
-__all__ = ["find_count_columns", "read_pairs"]
+__all__ = ["find_count_columns", "read_pairs", "take_counts"]
 
 _OUTCOMES = {
     "wins_a": "model_a", "wins_b": "model_b", "ties": "tie", "both_bad": "tie (bothbad)",
@@ -42,6 +45,21 @@ def find_count_columns(table: Table, given: Mapping[str, str]) -> dict[str, str]
         if outcome is not None and outcome not in found.values():
             found[column] = outcome
     return found if {"model_a", "model_b"} <= set(found.values()) else {}
+
+
+def take_counts(table: Table, column: str) -> NDArray[np.float64]:
+    """A column of counts, NaN where there is none.
+
+    Raises:
+        InvalidVote: It could be read in two ways.
+    """
+    count, wrong = read_counts(table.read_text(column))
+    if wrong and "." in wrong[0]:
+        raise InvalidVote(
+            f'{column} "{wrong[0]}" may be a thousand or a fraction. Write it without a mark',
+            value=wrong[0],
+        )
+    return count
 
 
 def read_pairs(
@@ -82,7 +100,7 @@ def read_pairs(
     check_models(rows)
     counts = []
     for column in kinds:
-        count, _ = read_counts(table.read(column))
+        count = take_counts(table, column)
         whole = np.isfinite(count) & (count >= 0) & (count == np.floor(count))
         rows.faults.add(f"{column} is no whole number ≥ 0", ~whole, count.item)
         counts.append(count)

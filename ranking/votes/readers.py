@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranking.errors import InvalidVote
-from ranking.tables.cells import read_counts, read_numbers
+from ranking.tables.cells import read_numbers
 from ranking.tables.table import FileOptions, Table, fold_column, open_table
 from ranking.tables.times import read_times
 from ranking.votes.both_orders import UNPARSABLE, combine_codes
@@ -16,7 +16,7 @@ from ranking.votes.comparisons import Comparisons
 from ranking.votes.encoding import MODEL_A, MODEL_B, OUTCOMES, TIE
 from ranking.votes.labels import UNREADABLE
 from ranking.votes.names import read_names, say_rows
-from ranking.votes.pair_counts import find_count_columns, read_pairs
+from ranking.votes.pair_counts import find_count_columns, read_pairs, take_counts
 from ranking.votes.repeats import count_repeats
 from ranking.votes.roles import list_columns
 from ranking.votes.style import read_style_metadata
@@ -142,7 +142,7 @@ def read_votes(
 
 
 def _read_counts(rows: VerdictRows, *, skip_bad_rows: bool) -> Reading:
-    count, _ = read_counts(rows.read("count"))
+    count = take_counts(rows.table, rows.columns["count"])[rows.laid.rows]
     rows.faults.add(
         f"{rows.columns['count']} is no whole number ≥ 0", ~_is_whole(count), count.item
     )

@@ -466,6 +466,8 @@ def test_a_damaged_byte_does_not_change_the_encoding(tmp_path: Path) -> None:
          "not a choice between two"),
         ("single.jsonl", b'{"model":"x","judge":["g","s"],"score":8,"judgment":"[[8]]"}\n',
          "the score of one answer"),
+        ("votes.csv", b"model_a;model_b;winner;count\nx;y;a;1.000\ny;x;a;3\n",
+         "a thousand or a fraction"),
         ("votes.csv", b'model_a,model_b,winner,weight\nx,y,a,"1,500"\n', "a thousand or a fract"),
     ],
     ids=lambda value: value[:24] if isinstance(value, str) else "",

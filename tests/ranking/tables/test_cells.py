@@ -43,6 +43,13 @@ def test_a_count_has_its_thousands_set_apart_by_anything(text: str) -> None:
     assert wrong == []
 
 
+def test_a_count_of_1_000_is_not_guessed() -> None:
+    assert read_counts(pd.Series(["1.000", "3"]))[1] == ["1.000"]
+    found, wrong = read_counts(pd.Series(["1.000", "1.250", "3"]))
+    assert (found.tolist(), wrong) == ([1000, 1250, 3], [])
+    assert read_counts(pd.Series(["3.0", "4.0"]))[0].tolist() == [3, 4]
+
+
 def test_numbers_become_the_text_that_a_person_would_write() -> None:
     assert as_text(pd.Series([7, 10])).tolist() == ["7", "10"]
     assert as_text(pd.Series([7.0, np.nan])).tolist()[0] == "7"
