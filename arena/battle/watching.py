@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
 
 from arena.battle.views import BattleView, recorded_side, reveal_of
 from arena.rules.actions import coming_actions, open_actions
-from arena.rules.battles import Battle, BattleStatus, Side
+from arena.rules.battles import Battle, BattleError, BattleStatus, Side
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -24,6 +25,8 @@ UPDATES_PER_SECOND = 200
 SHORTEST_TICK = 0.1
 FIRST_TEXT_TICK = 0.05
 ELSEWHERE_TICK = 0.5
+# For a database that goes away while answers end: what was shown stays meanwhile.
+PATIENCE_SECONDS = 60.0
 _LAST_VIEW_TICKS = 40
 
 
@@ -138,9 +141,11 @@ class Watching:
         task.add_done_callback(self._leaving.discard)
 
     async def _views(self, battle_id: str, voter_id: str) -> AsyncGenerator[BattleView]:
+        is_shown = False
         while True:
             live = self.live.get(battle_id)
             if live is not None:
+                is_shown = True
                 live.battle.check_owner(voter_id)
                 with self._watching(live):
                     seen = -1
@@ -152,15 +157,29 @@ class Watching:
                             yield self.live_view(live)
             battle = None if live is None else live.outcome
             if battle is None:
-                battle = await asyncio.to_thread(
-                    self._store.battles.get, battle_id, voter_id=voter_id
-                )
+                battle = await self._read(battle_id, voter_id, patient=is_shown)
             if battle_id in self.live:  # asked again in the meantime
                 continue
             yield await self.recorded_view(battle)
+            is_shown = True
             if battle.status is not BattleStatus.ANSWERING:
                 return
             await asyncio.sleep(ELSEWHERE_TICK)  # another process answers it
+
+    async def _read(self, battle_id: str, voter_id: str, *, patient: bool) -> Battle:
+        """A battle on record; with patience, also once a database that is away has come back."""
+        deadline = time.monotonic() + (PATIENCE_SECONDS if patient else 0.0)
+        while True:
+            try:
+                return await asyncio.to_thread(
+                    self._store.battles.get, battle_id, voter_id=voter_id
+                )
+            except BattleError:
+                raise
+            except Exception:
+                if time.monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(ELSEWHERE_TICK)
 
     @contextmanager
     def _watching(self, live: Answering) -> Iterator[None]:

@@ -10,7 +10,7 @@ import logging
 import re
 import secrets
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -35,7 +35,7 @@ from arena.rules.battles import (
     VoteStale,
 )
 from arena.web.battle.parts import lay_out
-from arena.web.battle.render import battle_state, reveal_cards
+from arena.web.battle.render import battle_state, notice_line, reveal_cards
 from arena.web.layout import html_part, page_header
 from arena.web.panel import PanelWriter, Turn
 
@@ -51,8 +51,10 @@ logger = logging.getLogger(__name__)
 
 # A battle whenever it has something new to show; `None` before the first prompt.
 Views = AsyncGenerator["BattleView | None"]
-# The conversations of both sides and the battle's state, as every event writes them.
-Updates = tuple[list[Turn], list[Turn], str]
+# The conversations of both sides, the battle's state and a notice, as every event writes them.
+Updates = tuple[list[Turn], list[Turn], str, str]
+# The same where only the notice is written, and everything else stays as it is shown.
+NoticeAlone = tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]
 
 # What renders each side while an event lasts.
 Panels = dict[Side, PanelWriter]
@@ -125,7 +127,7 @@ class BattlePage:
     def _connect(self) -> None:
         parts = self._parts
         common: dict[str, Any] = {
-            "outputs": [parts.chat_a, parts.chat_b, parts.state],
+            "outputs": [parts.chat_a, parts.chat_b, parts.state, parts.notice],
             "show_progress": "hidden",
             "api_visibility": "private",
             # The values are made in the form the browser takes, and what it sends is checked
@@ -182,13 +184,13 @@ class BattlePage:
 
     def _guarded(
         self, handler: Callable[..., Awaitable[Views]]
-    ) -> Callable[..., AsyncGenerator[Updates]]:
+    ) -> Callable[..., AsyncGenerator[Updates | NoticeAlone]]:
         """The handler's views as updates, and its errors as notices.
 
         What is not foreseen is logged, not shown: its words could name a model.
         """
 
-        async def _run(request: gr.Request, *sent: object) -> AsyncGenerator[Updates]:
+        async def _run(request: gr.Request, *sent: object) -> AsyncGenerator[Updates | NoticeAlone]:
             values = [value if isinstance(value, str) else "" for value in sent]
             voter_id = self._tokens.read(request.cookies)
             panels = _new_panels()
@@ -275,16 +277,25 @@ class BattlePage:
         return (
             await _turns(view, Side.A, panels),
             await _turns(view, Side.B, panels),
-            battle_state(self._texts, view, notice=notice, reveal=reveal),
+            battle_state(self._texts, view, reveal=reveal),
+            notice_line(notice),
         )
 
-    async def _render_again(self, battle_id: str, voter_id: str, *, notice: str) -> Updates:
-        """The battle as it was, with a notice; nothing where it is not the voter's."""
-        view = None
-        if battle_id:
-            with suppress(Exception):  # the notice matters more than why this failed as well
-                view = await self._conductor.view(battle_id, voter_id)
-        return await self._render(view, voter_id, notice=notice)
+    async def _render_again(
+        self, battle_id: str, voter_id: str, *, notice: str
+    ) -> Updates | NoticeAlone:
+        """The battle as it is, with a notice; nothing of one that is not the voter's.
+
+        Where the record cannot be read either, what is shown stays.
+        """
+        try:
+            view = await self._conductor.view(battle_id, voter_id) if battle_id else None
+            return await self._render(view, voter_id, notice=notice)
+        except UnknownBattle:
+            return await self._render(None, voter_id, notice=notice)
+        except Exception:
+            logger.exception("the battle cannot be shown again, and stays as it is")
+            return gr.skip(), gr.skip(), gr.skip(), notice_line(notice)
 
     def _words(self, error: Exception) -> str:
         words = self._texts["notice"]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Parts:
     """The components that events read or write.
 
-    Only `chat_a`, `chat_b` and `state` are ever written, and always as plain values: Gradio
+    Only the first four are ever written, and while all is well as plain values: Gradio
     6.31 takes 2 to 5 ms to change a component's property, or to be told that an output stays
     as it is, and 0.3 ms for a value. What follows from the state (which buttons are open,
     what the prompt box invites to) the page's script reads off `state`.
@@ -33,6 +33,7 @@ class Parts:
     chat_a: gr.HTML
     chat_b: gr.HTML
     state: gr.HTML
+    notice: gr.HTML
     votes: dict[Outcome, gr.Button]
     battle_id: gr.Textbox
     edition: gr.Textbox
@@ -71,7 +72,9 @@ def lay_out(
         chat_a, chat_b = (
             lay_out_panel(texts, side, language=language, follows=True) for side in Side
         )
-    state = html_part(battle_state(texts, None), elem_id="state")
+    with gr.Column(elem_id="standing"):
+        state = html_part(battle_state(texts, None), elem_id="state")
+        notice = html_part("", elem_id="notice")
     with gr.Row(elem_id="votes"):
         votes = {
             outcome: gr.Button(words[key], elem_id=f"vote-{number}")
@@ -102,6 +105,7 @@ def lay_out(
         chat_a=chat_a,
         chat_b=chat_b,
         state=state,
+        notice=notice,
         votes=votes,
         battle_id=gr.Textbox(visible=False),
         edition=gr.Textbox(visible=False),

@@ -23,9 +23,12 @@ VOTE_KEYS = {
 }
 
 
-def battle_state(
-    texts: Texts, view: BattleView | None, *, notice: str = "", reveal: str = ""
-) -> str:
+def notice_line(notice: str) -> str:
+    """A message about something that was not done; nothing for none."""
+    return str(render("battle/notice.html", notice=notice)) if notice else ""
+
+
+def battle_state(texts: Texts, view: BattleView | None, *, reveal: str = "") -> str:
     """Everything about a battle but the two conversations.
 
     The status line carries what the page's script and style obey: the status, what is open
@@ -35,7 +38,6 @@ def battle_state(
     Args:
         texts: of the page's language.
         view: the battle, `None` before the first prompt.
-        notice: a message about something that was not done.
         reveal: the names, see `reveal_cards`.
     """
     data = {
@@ -55,7 +57,7 @@ def battle_state(
             data[f"{side}-state"] = view.side(side).state.value
             data[f"{side}-note"] = _side_note(texts, view.side(side))
     status = _status(texts, view)
-    return str(render("battle/state.html", data=data, status=status, notice=notice, reveal=reveal))
+    return str(render("battle/state.html", data=data, status=status, reveal=reveal))
 
 
 def reveal_cards(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from arena.battle.views import BattleView, Reveal, SideState, SideView
 from arena.rules.actions import Action
 from arena.rules.battles import BattleStatus, Outcome
-from arena.web.battle.render import battle_state, reveal_cards
+from arena.web.battle.render import battle_state, notice_line, reveal_cards
 from arena.web.texts import LANGUAGES, load_texts
 
 EN = load_texts("en")
@@ -145,7 +145,7 @@ def test_the_vote_is_said_back(outcome: Outcome) -> None:
 
 @given(st.text(), st.text())
 def test_no_value_breaks_out_of_its_place(battle_id: str, words: str) -> None:
-    html = battle_state(EN, replace(READY, battle_id=battle_id), notice=f"{words}{EVIL}")
+    html = battle_state(EN, replace(READY, battle_id=battle_id)) + notice_line(f"{words}{EVIL}")
     seen = Seen(html)
     assert set(seen.tags) == {"p"}
     assert len(seen.tags) == 2
@@ -154,11 +154,9 @@ def test_no_value_breaks_out_of_its_place(battle_id: str, words: str) -> None:
 
 
 def test_a_notice_is_an_alert_and_no_notice_is_nothing() -> None:
-    (alert,) = [a for a in Seen(battle_state(EN, READY, notice="No.")).attributes if "role" in a][
-        1:
-    ]
+    (alert,) = Seen(notice_line("No.")).attributes
     assert (alert["role"], alert["class"]) == ("alert", "notice")
-    assert "notice" not in battle_state(EN, READY)
+    assert notice_line("") == ""
 
 
 # The names
