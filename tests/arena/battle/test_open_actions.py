@@ -106,7 +106,7 @@ def counting_statements(store: Store) -> Iterator[list[str]]:
 
     def note(*told: object) -> None:
         statement = str(told[2])
-        if not statement.startswith("BEGIN") and "workers" not in statement:
+        if not statement.startswith(("BEGIN", "PRAGMA")) and "workers" not in statement:
             ran.append(statement)
 
     event.listen(store.engine, "before_cursor_execute", note)
