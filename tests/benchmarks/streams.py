@@ -33,7 +33,7 @@ APIS = ("openai", "anthropic")
 CHUNKS_PER_SECOND = 50
 TEXT = "alpha"
 GOALS = {"openai": 0.5, "anthropic": 1.0}
-_PADDING = {
+_PADDING: dict[str, dict[str, object]] = {
     "openai": {"object": "chat.completion.chunk", "created": 1_700_000_000, "id": "chatcmpl-01"},
     "anthropic": {"padding": "x" * 40},
 }
@@ -55,9 +55,11 @@ def _beginning(api: str) -> bytes:
     if api == "openai":
         return b""
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"id": "1", "type": "message", "role": "assistant", "model": "mock", "content": [],
-               "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
-    block = {
+    message: dict[str, object] = {
+        "id": "1", "type": "message", "role": "assistant", "model": "mock", "content": [],
+        "stop_reason": None, "stop_sequence": None, "usage": usage,
+    }  # fmt: skip
+    block: dict[str, object] = {
         "type": "content_block_start",
         "index": 0,
         "content_block": {"type": "text", "text": ""},
@@ -70,7 +72,11 @@ def _ending(api: str) -> bytes:
         choice = {"index": 0, "delta": {}, "finish_reason": "stop"}
         return _frame({**_PADDING[api], "model": "mock", "choices": [choice]}) + b"data: [DONE]\n\n"
     delta = {"stop_reason": "end_turn", "stop_sequence": None}
-    end = {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 2}}
+    end: dict[str, object] = {
+        "type": "message_delta",
+        "delta": delta,
+        "usage": {"output_tokens": 2},
+    }
     return _frame(end) + _frame({"type": "message_stop"})
 
 

@@ -19,7 +19,7 @@ from arena.rules.battles import Outcome
 from arena.rules.experts import Answer, CannotJudge, ExpertKeys
 from arena.settings import Settings, read_signing_secret
 from arena.store import JudgementRow, Store, open_store
-from ranking.agreement.judgements import read_judgements
+from ranking.agreement.reading import read_judgements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

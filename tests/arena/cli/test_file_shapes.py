@@ -141,7 +141,7 @@ READ = {
         "votes.csv", table(names_of_winners()), says=('"alpha" = the model of that name',)
     ),
     "a space after a name": Shape(
-        "votes.csv", table(rename({"alpha": "alpha "}, VOTES[:6]) + list(VOTES[6:])),
+        "votes.csv", table([*rename({"alpha": "alpha "}, VOTES[:6]), *VOTES[6:]]),
         says=("written in several ways",),
     ),
     "names that look alike": Shape(

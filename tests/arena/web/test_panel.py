@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from gradio.utils import diff
 
 from arena.web.panel import PanelWriter, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 async def test_a_conversation_has_a_turn_a_prompt_and_an_answer_that_has_not_begun_is_empty() -> (
@@ -45,7 +49,8 @@ async def test_an_update_sends_only_what_is_new() -> None:
     prompts = ["One", "Two"]
     old = await writer.write(prompts, [earlier, before], is_writing=True)
     new = await writer.write(prompts, [earlier, before + " grows"], is_writing=True)
-    sent = json.dumps(diff(old, new))
+    find_changes: Callable[[object, object], object] = diff
+    sent = json.dumps(find_changes(old, new))
     assert len(sent) < 300
     assert "grows" in sent
     assert "earlier" not in sent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hostile_texts import HOSTILE_TEXTS
@@ -13,11 +14,14 @@ from jinja2 import UndefinedError
 import arena.web
 from arena.battle.views import BattleView, Reveal, SideState, SideView
 from arena.rules.battles import BattleStatus, Outcome
-from arena.web.battle.render import battle_state, reveal_cards
+from arena.web.battle.render import notice_line, reveal_cards
 from arena.web.expert.render import panel_state
 from arena.web.layout import page_head, page_header, plain_document
 from arena.web.templating import fill, render
 from arena.web.texts import load_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TEMPLATES = Path(arena.web.__file__).parent / "templates"
 TEXTS = load_texts("en")
@@ -70,14 +74,14 @@ def reveal_of(text: str) -> str:
     return reveal_cards(TEXTS, view, votes={Outcome.MODEL_A: 1}, language="en")
 
 
-PARTS = {
+PARTS: dict[str, Callable[[str], str]] = {
     "header": lambda text: page_header(TEXTS, title=text, language="en", active="arena"),
     "head": lambda text: page_head(TEXTS, title=text).split("<script>")[0],
     "document": lambda text: plain_document(
         render("expert/message.html", title=text, text=text, role="", id=""),
         TEXTS, title=text, language="en", active="expert",
     ),
-    "notice": lambda text: battle_state(TEXTS, None, notice=text),
+    "notice": notice_line,
     "expert notice": lambda text: panel_state(TEXTS, None, notice=text),
     "reveal": reveal_of,
     "panel": lambda text: render("panel_title.html", title=text, side="a"),

@@ -7,6 +7,7 @@ import io
 import json
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,10 +50,10 @@ def read(name: str, data: bytes, options: FileOptions | None = None) -> list[tup
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]),
 )
 def test_a_table_in_any_dialect_is_read_back(
-    rows: list[tuple[str, ...]], separator: str, ending: str, quoting: int, encoding: str
+    rows: list[tuple[str, ...]], separator: str, ending: str, quoting: Literal[0, 1], encoding: str
 ) -> None:
     text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator=ending, quoting=quoting)  # type: ignore[call-overload]
+    writer = csv.writer(text, delimiter=separator, lineterminator=ending, quoting=quoting)
     writer.writerows([NAMES, *rows])
     data = text.getvalue().encode(encoding)
     named = FileOptions(separator=separator)
