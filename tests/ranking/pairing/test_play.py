@@ -212,7 +212,7 @@ def test_the_number_of_processes_changes_nothing() -> None:
 
 def test_a_comparison_says_what_uniform_drawing_would_have_needed() -> None:
     uniform, adaptive = compare_policies(STUDY, processes=1)
-    assert (uniform.policy, adaptive.policy) == ("uniform", "uncertainty")
+    assert (uniform.policy, adaptive.policy) == ("uniform", "tempered")
     assert 0.4 < uniform.uniform_needs["error"].median < 2.5
     assert uniform.goals["resolved 0.2"].median <= 600
     assert uniform.goals["resolved 1.1"].median == np.inf
