@@ -8,6 +8,8 @@ GRADIO_ENVIRONMENT = {
     "GRADIO_ANALYTICS_ENABLED": "False",
     "GRADIO_ANALYTICS_MAX_EVENTS": "1",
     "GRADIO_ANALYTICS_CACHE_FREQUENCY": "1000000000",
+    # The sign of life of an open stream, in seconds; `connection.js` takes four for a dead line.
+    "GRADIO_HEARTBEAT_INTERVAL": "5",
 }
 for _name, _value in GRADIO_ENVIRONMENT.items():
     os.environ.setdefault(_name, _value)

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import gradio as gr
 
+from arena.web.connection.head import connection_head
 from arena.web.templating import render
 from arena.web.texts import LANGUAGES
 
@@ -86,17 +87,23 @@ def plain_document(inside: str, texts: Texts, *, title: str, language: str, acti
     return str(document)
 
 
-def page_head(texts: Texts, *, title: str) -> str:
+def page_head(texts: Texts, *, title: str, layout: str) -> str:
     """Metadata and script of every page; names nothing but the arena itself.
 
     They go into the document itself, not through Gradio's settings, which add them only
     once its own script has run.
+
+    Args:
+        texts: of the page's language.
+        title: the arena's.
+        layout: the edition of the pages.
     """
     return render(
         "head.html",
         title=title,
         icon=quote(_mark("#14786c", "#fff", alone=True)),
         description=texts["battle"]["description"],
+        connection=connection_head(texts, layout=layout),
         script=(HERE / "page.js").read_text(encoding="utf-8"),
     )
 

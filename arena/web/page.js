@@ -110,7 +110,9 @@
     ask: (prompt) => {
       const { status, battle = "", turns = "0" } = shownBattle();
       const next = makeId();
-      if (!battle || status === "voted") remember(next);
+      const isNew = !battle || status === "voted";
+      if (isNew) remember(next);
+      window.arenaDrafts.send(prompt, isNew ? next : battle, isNew ? "0" : turns);
       return [prompt, turns, next, battle];
     },
     shown: () => [shownBattle().edition ?? "", shownBattle().battle ?? ""],
@@ -139,7 +141,10 @@
     if (state.battle !== shown.battle) remember(state.battle);
     const asked = state.battle !== shown.battle || state.turns !== shown.turns;
     if (asked && state.battle && shown.status !== null && prompt) {
-      empty(prompt);
+      const isStored = window.arenaDrafts.isStored(state.battle, state.turns);
+      if (isStored) fillIn(prompt, "");
+    }
+    if (asked && state.battle && shown.status !== null && prompt?.value === "") {
       // From here on the keys vote, and a phone's keyboard no longer covers the answers.
       find("#state").focus({ preventScroll: true });
       window.scrollTo({ top: 0 });
@@ -195,7 +200,15 @@
     if (new URLSearchParams(window.location.search).get("battle")) button.click();
   };
 
-  const empty = (prompt) => fillIn(prompt, "");
+  // Where the record could not be read, it is read again once it can be.
+  const READ_AGAIN = 3000;
+  document.addEventListener("arena:unanswered", () => {
+    const { status } = shownBattle();
+    if (!["idle", "answering"].includes(status)) return;
+    if (!new URLSearchParams(window.location.search).get("battle")) return;
+    window.setTimeout(() => document.getElementById("restore")?.click(), READ_AGAIN);
+  });
+
   const fillIn = (prompt, words) => {
     prompt.value = words;
     prompt.dispatchEvent(new Event("input", { bubbles: true }));
@@ -243,6 +256,8 @@
       const prompt = find("#prompt textarea");
       if (prompt && !focused) {
         focused = true;
+        const kept = window.arenaDrafts.load().text;
+        if (kept && !prompt.value) fillIn(prompt, kept);
         if (window.matchMedia("(hover: hover)").matches) prompt.focus({ preventScroll: true });
       }
     };

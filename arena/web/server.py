@@ -25,6 +25,7 @@ from arena.settings import read_signing_secret
 from arena.settings.shipped import find_shipped_data
 from arena.web.agreement.page import agreement_routes
 from arena.web.battle.page import BattlePage
+from arena.web.connection.layout import LayoutGuard, fingerprint
 from arena.web.expert.gate import ExpertGate
 from arena.web.expert.page import ExpertPage
 from arena.web.gradio_seams import BODY_BYTES, mount
@@ -102,6 +103,7 @@ def build_app(arena: Arena) -> ASGIApp:
             secure_cookies=settings.server.secure_cookies,
         )
     )
+    pages = []
     ideas = _prompt_ideas() if settings.arena.show_prompt_ideas else {}
     for language in LANGUAGES:
         texts = load_texts(language)
@@ -128,8 +130,10 @@ def build_app(arena: Arena) -> ASGIApp:
         mount(app, board, path=f"/{language}/leaderboard")
         mount(app, experts, path=f"/{language}/expert")
         mount(app, battle, path=f"/{language}")
+        pages += [board, experts, battle]
+    layout = fingerprint(pages)
     gate = ExpertGate(
-        app,
+        LayoutGuard(app, layout=layout),
         panel=panel,
         title=settings.arena.title,
         secure_cookies=settings.server.secure_cookies,
@@ -137,6 +141,7 @@ def build_app(arena: Arena) -> ASGIApp:
     return PageShell(
         gate,
         title=settings.arena.title,
+        layout=layout,
         tokens=tokens,
         secure_cookies=settings.server.secure_cookies,
     )

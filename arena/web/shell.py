@@ -46,16 +46,23 @@ class PageShell:
     Args:
         app: what it wraps.
         title: the arena's.
+        layout: the edition of the pages.
         tokens: issues the voters' cookies.
         secure_cookies: send the cookie over HTTPS only, even where the proxy does not say so.
     """
 
     def __init__(
-        self, app: ASGIApp, *, title: str, tokens: VoterTokens, secure_cookies: bool
+        self,
+        app: ASGIApp,
+        *,
+        title: str,
+        layout: str,
+        tokens: VoterTokens,
+        secure_cookies: bool,
     ) -> None:
         self._app = app
         self._heads = {
-            language: page_head(load_texts(language), title=title).encode()
+            language: page_head(load_texts(language), title=title, layout=layout).encode()
             for language in LANGUAGES
         }
         self._styles = page_styles().encode()

@@ -3,8 +3,9 @@
 // read, filled and emptied here.
 const VOTES = ["vote-1", "vote-2", "vote-3", "vote-4"];
 const NEW_TASK_REST = 500; // milliseconds in which a second click judges nothing unread
-const PATIENCE = 15000; // an event that is not answered by then is given up
+const PATIENCE = 15000; // an event that nobody is sending any more is given up by then
 const KEPT = "arena-expert-time";
+const DRAFT = "arena-expert-draft-"; // and a task: what is filled in, until it is on record
 const byId = (id) => document.getElementById(id);
 const boxes = () => [...document.querySelectorAll(".expert-reasons input")];
 const state = () => element.querySelector(".expert")?.dataset ?? {};
@@ -33,19 +34,26 @@ document.addEventListener("visibilitychange", () => (document.hidden ? rest() : 
 window.addEventListener("pagehide", rest);
 window.addEventListener("pageshow", run);
 
+const filledIn = () => ({
+  task: state().task ?? "",
+  reasons: boxes().filter((box) => box.checked).map((box) => box.value),
+  comment: byId("comment")?.value ?? "",
+  cannot: byId("cannot-reason")?.value ?? "",
+});
 window.arenaAnswer = () =>
   JSON.stringify({
-    task: state().task ?? "",
+    ...filledIn(),
     edition: state().edition ?? "",
     undo: state().undo ?? "",
-    reasons: boxes().filter((box) => box.checked).map((box) => box.value),
-    comment: byId("comment")?.value ?? "",
-    cannot: byId("cannot-reason")?.value ?? "",
     seconds: Math.round(read() * 10) / 10,
   });
+document.addEventListener("input", ({ target }) => {
+  if (target.closest?.("#expert-form, #expert-cannot")) window.arenaDrafts.save(filledIn(), DRAFT + shown.task);
+});
 
 let shown = { task: "", stamp: "" };
 let busy = false;
+let hasJudged = false; // what comes next answers a judgement
 let waiting = null;
 
 const enable = () => {
@@ -69,6 +77,7 @@ const hold = (milliseconds) => {
   busy = true;
   enable();
   waiting = window.setTimeout(() => {
+    if (milliseconds === PATIENCE && window.arenaConnection.pending()) return hold(PATIENCE);
     busy = false;
     enable();
   }, milliseconds);
@@ -85,12 +94,14 @@ const show = () => {
   if (!phase || stamp === shown.stamp || !byId("comment")) return;
   const isFirst = shown.stamp === "";
   const isNew = task !== shown.task;
+  if (isNew && hasJudged) window.arenaDrafts.drop(DRAFT + shown.task);
+  hasJudged = false;
   shown = { task, stamp };
   hold(isNew && !isFirst ? NEW_TASK_REST : 0);
   if (!isNew) return;
   rest();
   const before = JSON.parse(draft);
-  fill(before);
+  fill("reasons" in before ? before : window.arenaDrafts.load(DRAFT + task));
   begin(task, before.seconds);
   for (const log of document.querySelectorAll("#panels [role=log]")) log.scrollTop = 0;
   window.scrollTo({ top: 0 });
@@ -109,11 +120,13 @@ document.addEventListener(
       return;
     }
     busy = true;
+    hasJudged = !event.target.closest("#undo, #go-on");
     // After Gradio has taken the click, which it would not take from a disabled button.
     window.setTimeout(() => hold(PATIENCE), 0);
   },
   true,
 );
+document.addEventListener("arena:unanswered", () => hold(0)); // pressed again, it is sent again
 document.addEventListener("change", (event) => {
   if (event.target.id === "cannot-reason") enable();
 });

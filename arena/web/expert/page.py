@@ -144,7 +144,8 @@ class ExpertPage:
             view = await self._panel.look(key)
         except Exception:
             logger.exception("the experts' page could not be shown again")
-            return await self._render(None, notice=notice)
+            # What is shown stays; the page's script puts the words beside it.
+            raise gr.Error(notice, print_exception=False) from None
         return await self._render(view, notice=notice)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from arena.leaderboards.published import Choice
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
 def read_choice(asked: Mapping[str, object]) -> Choice:
     """What an address or an event asks for; anything unknown is as if it were not there."""
     return Choice(str(asked.get("category") or ""), str(asked.get("style")) == "1")
+
+
+def read_shown(sent: str) -> dict[str, str]:
+    """What a page says it shows; nothing where it shows nothing yet or did not write this."""
+    try:
+        found = json.loads(sent)
+    except ValueError:
+        return {}
+    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
 def render_choice(view: BoardView, texts: Texts) -> str:

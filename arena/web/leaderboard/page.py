@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from arena.leaderboards.published import OVERALL, Choice, describe_parts
 from arena.matchmaking.matchmaker import TooFewModels
 from arena.web.layout import html_part, page_header
-from arena.web.leaderboard.choice import read_choice, render_choice, render_chosen
+from arena.web.leaderboard.choice import read_choice, read_shown, render_choice, render_chosen
 from arena.web.leaderboard.judges import render_judges
 from arena.web.leaderboard.next import PAIRS_SHOWN, render_next
 from arena.web.leaderboard.plots import render_heat_maps, render_intervals
@@ -35,11 +35,10 @@ if TYPE_CHECKING:
     from arena.matchmaking.matchmaker import Matchmaker, Outlook
     from arena.web.texts import Texts
 
-    # Number of the snapshot, category, and whether at equal style.
-    Shown = tuple[int, str, bool]
-
 REFRESH_SECONDS = 10.0
-_NOTHING_SHOWN = -1
+# What the browser shows, as the board's own attributes say: a session of ours would forget the
+# visitor's choice with every restart and in every other process.
+_SHOWN = "() => [JSON.stringify({...(document.querySelector('#board .board')?.dataset ?? {})})]"
 _SCRIPT = Path(__file__).with_name("leaderboard.js")
 _NO_BOARD = "there is no leaderboard yet: no vote was counted"
 
@@ -69,14 +68,13 @@ def build_leaderboard_page(
         refresh_seconds: how often an open page asks.
     """
 
-    def show(shown: Shown | None, choice: Choice) -> tuple[Any, Any]:
+    def show(choice: Choice, *, known: str | None = None) -> Any:  # noqa: ANN401  text, or a skip
         view = boards.view(choice)
-        showing = (view.snapshot_id, *view.choice)
-        if showing == shown:
-            return gr.skip(), gr.skip()
+        if known == str(view.snapshot_id):
+            return gr.skip()
         coming = render_next(_look_ahead(matchmaker), texts)
         judged = render_judges(judge_boards.latest(), boards.latest(), texts)
-        html = render_board(
+        return render_board(
             view,
             texts,
             language=language,
@@ -84,17 +82,16 @@ def build_leaderboard_page(
             judged=judged,
             is_counting=boards.is_behind(),
         )
-        return html, showing
 
-    def show_asked(request: gr.Request) -> tuple[Any, Any]:
-        return show(None, read_choice(request.query_params))
+    def show_asked(request: gr.Request) -> Any:  # noqa: ANN401
+        return show(read_choice(request.query_params))
 
-    def show_newer(shown: Shown) -> tuple[Any, Any]:
-        return show(shown, Choice(*shown[1:]))
+    def show_newer(sent: str) -> Any:  # noqa: ANN401
+        shown = read_shown(sent)
+        return show(read_choice(shown), known=shown.get("snapshot"))
 
-    def show_chosen(event: gr.EventData) -> tuple[Any, Any]:
-        asked = {"category": event.category, "style": event.style}
-        return show(None, read_choice(asked))
+    def show_chosen(event: gr.EventData) -> Any:  # noqa: ANN401
+        return show(read_choice({"category": event.category, "style": event.style}))
 
     page_title = f"{texts['leaderboard']['title']} · {title}"
     blocks = gr.Blocks(title=page_title, analytics_enabled=False, fill_width=True)
@@ -106,16 +103,16 @@ def build_leaderboard_page(
             apply_default_css=False,
             js_on_load=_SCRIPT.read_text(encoding="utf-8"),
         )
-        shown = gr.State((_NOTHING_SHOWN, *OVERALL))
+        shown = gr.Textbox(visible=False)
         timer = gr.Timer(refresh_seconds)
         answers: dict[str, Any] = {
-            "outputs": [board, shown],
+            "outputs": board,
             "queue": False,
             "show_progress": "hidden",
             "api_visibility": "private",
         }
         blocks.load(show_asked, **answers)
-        timer.tick(show_newer, inputs=shown, **answers)
+        timer.tick(show_newer, inputs=shown, js=_SHOWN, **answers)
         board.select(show_chosen, **answers)
     return blocks
 

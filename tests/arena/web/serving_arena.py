@@ -111,7 +111,8 @@ def running_arena(
         specs: its models, as `[[models]]` has them; `recorded_model` writes one.
         data_dir: an empty folder, or that of an arena that ran before.
         port: to listen on; 0 takes a free one.
-        sections: further settings, as `battles={"grace_seconds": 0.5}`.
+        sections: further settings, as `battles={"grace_seconds": 0.5}`; `seams` are constants
+            of `gradio_seams`.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     server = {"port": port, **sections.pop("server", {})}
@@ -174,10 +175,14 @@ def _wait_until_healthy(address: str, process: subprocess.Popen[bytes]) -> None:
 def serve(described: Path) -> None:
     """Serves the arena of a settings file."""
     from arena.settings import Settings
+    from arena.web import gradio_seams
     from arena.web.server import run
     from serving import Roster
 
-    settings = Settings(**json.loads(described.read_text(encoding="utf-8")))
+    sections = json.loads(described.read_text(encoding="utf-8"))
+    for name, value in sections.pop("seams", {}).items():
+        setattr(gradio_seams, name, value)
+    settings = Settings(**sections)
     run(settings, roster=Roster(settings.models), announce=lambda line: print(line, flush=True))
 
 

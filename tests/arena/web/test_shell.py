@@ -43,7 +43,9 @@ async def site(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def visit(*, secure_cookies: bool = False, scheme: str = "http") -> TestClient:
-    shell = PageShell(site, title="My <Arena>", tokens=TOKENS, secure_cookies=secure_cookies)
+    shell = PageShell(
+        site, title="My <Arena>", layout="edition", tokens=TOKENS, secure_cookies=secure_cookies
+    )
     return TestClient(shell, base_url=f"{scheme}://arena.test")
 
 
@@ -152,7 +154,9 @@ async def test_an_event_stream_is_passed_on_as_it_comes() -> None:
         raise AssertionError
 
     sent: asyncio.Queue[Message] = asyncio.Queue()
-    shell = PageShell(application, title="Arena", tokens=TOKENS, secure_cookies=False)
+    shell = PageShell(
+        application, title="Arena", layout="edition", tokens=TOKENS, secure_cookies=False
+    )
     scope = {
         "type": "http",
         "method": "GET",

@@ -522,7 +522,9 @@ def site(store: Store) -> Iterator[Site]:
             ssr_mode=False,
         )
     tokens = VoterTokens("a secret for tests")
-    shell = PageShell(app, title="Test Arena", tokens=tokens, secure_cookies=False)
+    shell = PageShell(
+        app, title="Test Arena", layout="edition", tokens=tokens, secure_cookies=False
+    )
     server = uvicorn.Server(
         uvicorn.Config(shell, port=0, log_level="error", timeout_graceful_shutdown=1)
     )
