@@ -96,6 +96,8 @@ def test_the_vote_is_in_reach_in_every_window(visit: Visit, width: int, height: 
     for number in (1, 2, 3, 4):
         assert is_in_view(tab.vote(number))
     assert tab.answers("a").evaluate("part => part.getBoundingClientRect().top < innerHeight - 90")
+    for side in "ab":
+        assert tab.page.locator(f"#panel-{side}").evaluate("part => part.clientHeight") >= 85
     assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
