@@ -17,12 +17,11 @@ from staged_models import VOTER, StagedModel, conducting, watch
 from arena.battle.views import SideState
 from arena.rules.actions import Action
 from arena.rules.battles import Outcome, ResponseStatus, VoteNotOpen
-from arena.store import open_store
 from arena.store.tables import responses
 from serving import Roster
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
     from stream_shapes import ApiName, Shape
 
@@ -34,10 +33,9 @@ CASES = [(shape, shape.apis[at % len(shape.apis)]) for at, shape in enumerate(SH
 
 
 @pytest.fixture
-def record(sqlite_database: str) -> Iterator[Store]:
-    opened = open_store(sqlite_database)
-    yield opened
-    opened.close()
+def record(store: Store) -> Store:
+    """What is stored of the battles, on both databases."""
+    return store
 
 
 @contextlib.asynccontextmanager

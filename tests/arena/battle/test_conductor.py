@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,6 @@ from arena.rules.battles import (
     UnknownBattle,
     VoteNotOpen,
 )
-from arena.store import Store, open_store
 from arena.store.tables import battles, exclusions, responses, votes, workers
 from arena.store.transactions import begin_write
 from serving import ModelUnreachable
@@ -42,13 +41,13 @@ if TYPE_CHECKING:
 
     from arena.battle.answering import _Draft
     from arena.battle.views import BattleView, SideView
+    from arena.store import Store
 
 
 @pytest.fixture
-def record(sqlite_database: str) -> Iterator[Store]:
-    opened = open_store(sqlite_database)
-    yield opened
-    opened.close()
+def record(store: Store) -> Store:
+    """What is stored of the battles, on both databases."""
+    return store
 
 
 def rows(store: Store, table: Table) -> list[RowMapping]:
@@ -132,24 +131,40 @@ async def test_a_vote_that_cannot_be_stored_reveals_nothing(record: Store) -> No
             await conductor.vote(battle_id, VOTER, Outcome.TIE)
         view = await conductor.view(battle_id, VOTER)
         assert (view.status, view.a.reveal, view.b.reveal) == (BattleStatus.READY, None, None)
-        allow(record)
+        allow(record, "votes")
         assert (await conductor.vote(battle_id, VOTER, Outcome.TIE)).status is BattleStatus.VOTED
 
 
-def forbid(store: Store, table: str, action: str, *, when: str = "1") -> None:
+@contextmanager
+def holding(store: Store) -> Iterator[None]:
+    """Another writer holds up everything that would be stored."""
+    with begin_write(store.engine) as connection:
+        if store.engine.dialect.name == "postgresql":
+            connection.execute(text("LOCK TABLE battles, turns, responses IN EXCLUSIVE MODE"))
+        yield
+
+
+def forbid(store: Store, table: str, action: str, *, when: str = "1 = 1") -> None:
     """Makes the database refuse one kind of write."""
+    on = f"BEFORE {action} ON {table} FOR EACH ROW WHEN ({when})"
     with store.engine.begin() as connection:
-        connection.execute(
-            text(
-                f"CREATE TRIGGER forbidden BEFORE {action} ON {table} WHEN {when} "
-                "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+        if store.engine.dialect.name == "sqlite":
+            refusal = "BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+        else:
+            refusal = "EXECUTE FUNCTION refuse()"
+            connection.execute(
+                text(
+                    "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+                    "$$ BEGIN RAISE EXCEPTION 'the disk is full'; END $$"
+                )
             )
-        )
+        connection.execute(text(f"CREATE TRIGGER forbidden {on} {refusal}"))
 
 
-def allow(store: Store) -> None:
+def allow(store: Store, table: str) -> None:
+    where = "" if store.engine.dialect.name == "sqlite" else f" ON {table}"
     with store.engine.begin() as connection:
-        connection.execute(text("DROP TRIGGER forbidden"))
+        connection.execute(text(f"DROP TRIGGER forbidden{where}"))
 
 
 async def test_an_answer_that_cannot_be_stored_is_shown_as_failed(record: Store) -> None:
@@ -161,7 +176,7 @@ async def test_an_answer_that_cannot_be_stored_is_shown_as_failed(record: Store)
         assert (view.b.state, view.b.problem) == (SideState.FAILED, "NotStored")
         with pytest.raises(VoteNotOpen):
             await conductor.vote(view.battle_id, VOTER, Outcome.TIE)
-        allow(record)
+        allow(record, "responses")
         await conductor.retry(view.battle_id, VOTER)
         assert Action.VOTE in (await watch(conductor, view.battle_id)).open
 
@@ -176,7 +191,7 @@ async def test_an_end_that_cannot_be_stored_does_not_keep_the_arena_from_closing
         await conductor.start("Why?", VOTER)
     (worker,) = rows(record, workers)
     assert worker["stopped_at"] is not None
-    allow(record)
+    allow(record, "battles")
     async with conducting(record, StagedModel("Amber"), StagedModel("Birch")):
         assert {row["status"] for row in rows(record, battles)} == {BattleStatus.ABANDONED}
 
@@ -338,7 +353,7 @@ async def test_answers_on_their_way_to_the_record_survive_giving_up(record: Stor
     async with conducting(record, *models, grace_seconds=60) as conductor:
         battle_id = (await conductor.start("Why?", VOTER)).battle_id
         await until(lambda: all(model.asked for model in models))
-        with begin_write(record.engine):  # another writer holds the answers up
+        with holding(record):  # another writer holds the answers up
             release.set()
             await until(lambda: all(draft.is_heard for draft in drafts(conductor, battle_id)))
             leaving = asyncio.create_task(conductor.leave(battle_id, VOTER))
@@ -363,7 +378,7 @@ async def test_a_page_that_vanishes_while_the_battle_is_stored_leaves_none_unans
         ).battle_id
         for step in ("regenerate", "follow_up"):
             asked = sum(len(model.asked) for model in models)
-            with begin_write(record.engine):  # another writer holds the commit up
+            with holding(record):  # another writer holds the commit up
                 if step == "regenerate":
                     going = asyncio.create_task(conductor.regenerate(battle_id, VOTER))
                 else:

@@ -15,12 +15,12 @@ from arena.battle import model_health
 from arena.battle.model_health import ModelHealth
 from arena.matchmaking.matchmaker import TooFewModels
 from arena.rules.battles import BattleStatus, Response, ResponseStatus, Side
-from arena.store import Store, open_store
 from serving import BadCredentials, Interrupted, ModelUnreachable, Refused, ServingError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator
+
+    from arena.store import Store
 
 
 def ended(kind: str | None = None, status: ResponseStatus = ResponseStatus.COMPLETE) -> Response:
@@ -173,13 +173,6 @@ async def test_a_probe_that_hangs_neither_returns_the_model_nor_holds_up_the_end
         assert len(model.asked) == 1
         assert health.resting == {"Amber"}
     await until(lambda: model.stopped == 1)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path}/arena.db")
-    yield opened
-    opened.close()
 
 
 async def test_a_failing_model_is_no_longer_drawn(store: Store) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from battle_steps import answer
@@ -14,13 +13,9 @@ from sqlalchemy import update
 
 from arena.battle.spending import Spending
 from arena.rules.battles import Outcome, ResponseStatus, Side
-from arena.store import Store, Tokens, open_store
+from arena.store import Store, Tokens
 from arena.store.tables import responses
 from serving import ModelCard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NAMES = ("Amber", "Birch", "Cedar")
 CARDS = {
@@ -30,11 +25,10 @@ CARDS = {
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path}/arena.db")
-    register(opened, NAMES)
-    yield opened
-    opened.close()
+def store(store: Store) -> Store:
+    """With what these tests need, on both databases."""
+    register(store, NAMES)
+    return store
 
 
 def answered(store: Store, *, prompt: int, completion: int, when: datetime | None = None) -> None:

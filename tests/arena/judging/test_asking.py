@@ -13,19 +13,19 @@ from counting_judge import CountingJudge, Reply, answering_after, by_digest, rec
 from arena.judging.asking import GIVE_UP_AFTER, Asking, Ended
 from arena.judging.orders import RunOrder, describe_judge
 from arena.rules.judgements import CallStatus, JudgeMode
-from arena.store import Store, open_store
 from serving import ModelSpec, Roster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from arena.store import Store
+
 
 @pytest.fixture
-def store(sqlite_database: str) -> Iterator[Store]:
-    opened = open_store(sqlite_database)
-    record_battles(opened, 10)
-    yield opened
-    opened.close()
+def store(store: Store) -> Store:
+    """With what these tests need, on both databases."""
+    record_battles(store, 10)
+    return store
 
 
 @pytest.fixture

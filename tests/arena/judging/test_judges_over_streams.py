@@ -14,12 +14,9 @@ from stream_shapes import EVERY, ApiName, Shape, instead, refusal
 from arena.judging.asking import Asking
 from arena.judging.orders import RunOrder, describe_judge
 from arena.rules.judgements import CallStatus, JudgeMode, Reading
-from arena.store import open_store
 from serving import Roster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from arena.store import Store
 
 SAYS = '{"reason": "Right.", "verdict": "A"}'
@@ -73,11 +70,10 @@ FAILED = [
 
 
 @pytest.fixture
-def store(sqlite_database: str) -> Iterator[Store]:
-    opened = open_store(sqlite_database)
-    record_battles(opened, 1)
-    yield opened
-    opened.close()
+def store(store: Store) -> Store:
+    """With what these tests need, on both databases."""
+    record_battles(store, 1)
+    return store
 
 
 async def judge(store: Store, shape: Shape, api: ApiName) -> list[dict[str, Any]]:

@@ -15,13 +15,11 @@ from arena.matchmaking.matchmaker import POLICY_VERSION, Matchmaker, TooFewModel
 from arena.matchmaking.strengths import Standing
 from arena.rules.battles import ExclusionReason, Outcome
 from arena.settings import MatchmakingSettings, ModelRule, PairRule
-from arena.store import Store, open_store
 from arena.store.tally import Census
 from ranking.pairing.policies import NEWCOMER_SHARE, POLICIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from arena.store import Store
 
 NAMES = ("Amber", "Birch", "Cedar", "Dune", "Elm")
 RANKED = NAMES[:4]  # Elm is new
@@ -29,11 +27,10 @@ DRAWS = 100_000
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path}/arena.db")
-    register(opened, NAMES)
-    yield opened
-    opened.close()
+def store(store: Store) -> Store:
+    """With what these tests need, on both databases."""
+    register(store, NAMES)
+    return store
 
 
 @pytest.fixture

@@ -11,15 +11,12 @@ from sqlalchemy import update
 
 from arena.matchmaking.strengths import Standing
 from arena.rules.battles import Outcome
-from arena.store import Store, open_store
+from arena.store import Store
 from arena.store import tally as census_module
 from arena.store.tables import votes
 from arena.store.tally import Census
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from arena.rules.battles import Battle
     from arena.store import Tally
 
@@ -27,11 +24,10 @@ NAMES = ("Amber", "Birch", "Cedar", "Dune")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(f"sqlite:///{tmp_path}/arena.db")
-    register(opened, (*NAMES, "Gone"))
-    yield opened
-    opened.close()
+def store(store: Store) -> Store:
+    """With what these tests need, on both databases."""
+    register(store, (*NAMES, "Gone"))
+    return store
 
 
 def make(store: Store, names: tuple[str, ...] = NAMES) -> Standing:
