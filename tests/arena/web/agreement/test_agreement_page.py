@@ -12,11 +12,13 @@ from fastapi.testclient import TestClient
 
 from arena.agreement.desk import AgreementDesk
 from arena.agreement.keys import AnalystKeys
+from arena.agreement.sections import LEFT_ALIGNED, Name, Phrase, list_sections
 from arena.rules.battles import Outcome
 from arena.rules.experts import Answer, Reason
 from arena.store import Store, open_store
 from arena.web.agreement.battles import BATTLES_A_PAGE
 from arena.web.agreement.page import COOKIE, agreement_routes
+from arena.web.agreement.tables import _translate
 from arena.web.texts import LANGUAGES, load_texts
 
 if TYPE_CHECKING:
@@ -176,3 +178,22 @@ def test_what_is_said_later_is_seen_and_the_same_is_not_computed_twice(
     assert desk.view() is view
     store.experts.undo(store.experts.all()[0].voter_id)
     assert desk.view() is not view
+
+
+@pytest.mark.parametrize("name", ["majority", "crowd", "judge", "Ties", "longer answer"])
+def test_a_name_that_is_also_a_word_is_translated_nowhere(name: str) -> None:
+    texts = load_texts("zh")
+    called = _translate(Name(name), texts)
+    assert called == name
+    assert _translate(Phrase("By {group}", group=Name(name)), texts).endswith(name)
+
+
+def test_individuals_and_families_are_names_in_every_table(store: Store) -> None:
+    battles = vote_on_battles(store, [A, B, A, TIE])
+    let_judge(store, dict.fromkeys(battles, (A, A)))
+    view = AgreementDesk(store).view(None)
+    for section in list_sections(view.report):
+        for row in section.rows:
+            for column, cell in zip(section.columns, row, strict=True):
+                if column in LEFT_ALIGNED and JUDGE in cell:
+                    assert isinstance(cell, Name), section.title

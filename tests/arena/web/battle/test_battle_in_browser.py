@@ -279,6 +279,7 @@ def test_the_back_button_brings_no_second_vote(arena: RunningArena, visit: Visit
     battle = tab.battle()
     leaderboard = tab.page.locator("nav").get_by_role("link", name="Leaderboard")
     leaderboard.click()
+    tab.page.wait_for_url("**/leaderboard/**")
     tab.page.go_back()
     tab.expect_status("ready")
     stale = visitor.open(f"/en/?battle={battle}")

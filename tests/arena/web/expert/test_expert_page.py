@@ -214,7 +214,7 @@ def test_no_byte_names_a_model_a_vote_or_an_arm(panel_arena: RunningArena) -> No
             state = client.send("vote-1", task=state["task"])
         assert advised == {True, False}
         received = recorder.received
-        assert received.count(b"Left 3.") == 1  # it sees what is sent
+        assert received.count(b"Left 3.") == 2  # it sees what is sent: as HTML, and for copying
         # Told at the very end, once nothing can be undone: the search would have found it.
         assert find_words([told, Arm.PLANTED], received) == {told, Arm.PLANTED}
         assert find_words({*MODELS, *CARDS, CROWD, *OUTCOMES}, received) == set()
