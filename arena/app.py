@@ -15,7 +15,7 @@ from arena.leaderboards.judges import JudgeBoardKeeper
 from arena.leaderboards.keeper import LeaderboardKeeper
 from arena.leaderboards.recipe import Recipe
 from arena.matchmaking.matchmaker import Matchmaker, build_matchmaker
-from arena.matchmaking.strengths import Standing
+from arena.matchmaking.strengths import Strengths
 from arena.store import open_store
 from arena.store.tally import Census
 from serving.recorded import RecordedModel
@@ -61,7 +61,7 @@ async def _connect(
 ) -> AsyncIterator[Arena]:
     names = tuple(models)
     census = Census(store.votes)
-    standing = Standing(names, census)
+    standing = Strengths(names, census)
     await standing.catch_up()
     health = ModelHealth(models)
     spending = _count_spending(settings, store, models)

@@ -86,13 +86,13 @@ def _ask_matchmaker(
     settings: Settings, store: Store, names: tuple[str, ...], *, top: int, policy: str | None
 ) -> Outlook:
     from arena.matchmaking.matchmaker import build_matchmaker
-    from arena.matchmaking.strengths import Standing
+    from arena.matchmaking.strengths import Strengths
     from arena.store.tally import Census
 
     matchmaking = settings.matchmaking
     if policy is not None:
         matchmaking = matchmaking.model_copy(update={"policy": policy})
-    standing = Standing(names, Census(store.votes))
+    standing = Strengths(names, Census(store.votes))
     asyncio.run(standing.catch_up())
     return build_matchmaker(matchmaking, standing, names).outlook(top)
 

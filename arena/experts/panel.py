@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.rules.battles import Battle, Outcome
-    from arena.rules.experts import Answer, Expert, Given, Judged, Progress, Task
+    from arena.rules.experts import Answer, AssignmentProgress, Expert, Given, Judged, Task
     from arena.store import Store
 
 
@@ -167,7 +167,12 @@ class ExpertPanel:
         return self._look(voter_id, draft=self._store.experts.undo(voter_id, given=given))
 
     def _show(
-        self, voter_id: str, task: Task, progress: Sequence[Progress], *, draft: Answer | None
+        self,
+        voter_id: str,
+        task: Task,
+        progress: Sequence[AssignmentProgress],
+        *,
+        draft: Answer | None,
     ) -> TaskView:
         (own,) = (one for one in progress if one.assignment_id == task.assignment_id)
         left, right = (Side.B, Side.A) if task.swapped else (Side.A, Side.B)
@@ -186,7 +191,7 @@ class ExpertPanel:
             draft=draft,
         )
 
-    def _end(self, voter_id: str, progress: Sequence[Progress], *, more: bool) -> EndView:
+    def _end(self, voter_id: str, progress: Sequence[AssignmentProgress], *, more: bool) -> EndView:
         told = [one.assignment_id for one in progress if one.is_told]
         return EndView(
             total=sum(one.done for one in progress),

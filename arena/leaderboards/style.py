@@ -15,7 +15,7 @@ from ranking.votes.style import compare_style, count_markdown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arena.store import Answer, Store, Tally, VotedBattle
+    from arena.store import Store, Tally, VotedAnswer, VotedBattle
 
 __all__ = ["FEATURES", "StyleRecord", "measure_votes"]
 
@@ -173,7 +173,7 @@ def _measure_sides(battle: VotedBattle) -> dict[Side, dict[str, float]]:
     }
 
 
-def _measure(answers: Sequence[Answer], *, in_tokens: bool) -> dict[str, float]:
+def _measure(answers: Sequence[VotedAnswer], *, in_tokens: bool) -> dict[str, float]:
     marks = [count_markdown(answer.text) for answer in answers]
     lengths = [(answer.tokens or 0) if in_tokens else len(answer.text) for answer in answers]
     return {

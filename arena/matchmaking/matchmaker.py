@@ -19,7 +19,7 @@ from ranking.scale import POINTS_PER_LOG_ODDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
-    from arena.matchmaking.strengths import Standing
+    from arena.matchmaking.strengths import Strengths
     from arena.rules.battles import Battle
     from arena.settings import MatchmakingSettings
     from ranking.pairing.policies import PairDistribution
@@ -109,7 +109,7 @@ class Matchmaker:
     def __init__(
         self,
         models: Sequence[str],
-        standing: Standing,
+        standing: Strengths,
         *,
         policy: str,
         exploration: float,
@@ -251,7 +251,7 @@ def _prospect(
 
 def build_matchmaker(
     matchmaking: MatchmakingSettings,
-    standing: Standing,
+    standing: Strengths,
     names: Sequence[str],
     *,
     absent: Callable[[], Set[str]] = frozenset,

@@ -35,7 +35,7 @@ REFIT_SECONDS = 2.0
 _SHARES = {Outcome.MODEL_A: 1.0, Outcome.MODEL_B: 0.0, Outcome.TIE: 0.5, Outcome.BOTH_BAD: 0.5}
 
 
-class Standing:
+class Strengths:
     """The posterior of all models that are served or were ever voted on.
 
     What changes it happens on the event loop, but for the counting and the fits, which run

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arena.prompt_sets.files import PromptSet, Question
     from serving.protocol import ChatModel, Sampling
 
-__all__ = ["Failure", "Progress", "answer_all", "count_open"]
+__all__ = ["Failure", "RunProgress", "answer_all", "count_open"]
 
 # After so many failures in a row something is wrong with all that a model is asked.
 GIVE_UP_AFTER = 10
@@ -42,7 +42,7 @@ class Failure(NamedTuple):
 
 
 @dataclass(slots=True)
-class Progress:
+class RunProgress:
     """What a run has done.
 
     Attributes:
@@ -74,8 +74,8 @@ async def answer_all(
     *,
     sampling: Sampling,
     concurrency: int,
-    report: Callable[[Progress], None],
-) -> Progress:
+    report: Callable[[RunProgress], None],
+) -> RunProgress:
     """Lets every model answer every question that it has not answered yet.
 
     Args:
@@ -86,7 +86,7 @@ async def answer_all(
         concurrency: conversations with one model at the same time.
         report: told whenever an answer has come or failed.
     """
-    progress = Progress()
+    progress = RunProgress()
     async with asyncio.TaskGroup() as group:
         for name, model in models.items():
             respondent = _Respondent(
@@ -109,8 +109,8 @@ class _Respondent:
         *,
         folder: AnswerFolder,
         sampling: Sampling,
-        progress: Progress,
-        report: Callable[[Progress], None],
+        progress: RunProgress,
+        report: Callable[[RunProgress], None],
     ) -> None:
         self._name = name
         self._model = model

@@ -23,11 +23,6 @@ class Side(StrEnum):
     A = "a"
     B = "b"
 
-    @property
-    def other(self) -> Side:
-        """The opposite side."""
-        return Side.B if self is Side.A else Side.A
-
 
 class Outcome(StrEnum):
     """The four buttons, under the names that public vote files use."""

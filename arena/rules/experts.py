@@ -183,7 +183,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class AssignmentProgress:
     """How far an expert is with an assignment.
 
     Attributes:

@@ -11,8 +11,8 @@ from arena.store.battle_records import BattleRecords
 from arena.store.engine import open_engine
 from arena.store.errors import DatabaseBusy, DatabaseDamaged, StoreError
 from arena.store.expert_assignments import (
-    AlreadyJudged,
     Assignment,
+    AssignmentBegun,
     ExpertAssignments,
     NameTaken,
     Share,
@@ -26,7 +26,7 @@ from arena.store.prompt_set_records import PromptSetRecords
 from arena.store.snapshots import Snapshot, Snapshots
 from arena.store.token_counts import TokenCounts, Tokens
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
-from arena.store.voted_answers import Answer, VotedAnswers, VotedBattle
+from arena.store.voted_answers import VotedAnswer, VotedAnswers, VotedBattle
 from arena.store.workers import HEARTBEAT_SECONDS, Heartbeat, Workers
 
 if TYPE_CHECKING:
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 __all__ = [
     "HEARTBEAT_SECONDS",
     "UNPARSABLE",
-    "AlreadyJudged",
-    "Answer",
     "Assignment",
+    "AssignmentBegun",
     "CallRecord",
     "Claim",
     "DatabaseBusy",
@@ -66,6 +65,7 @@ __all__ = [
     "TokenCounts",
     "Tokens",
     "VoteCounts",
+    "VotedAnswer",
     "VotedBattle",
     "Workers",
     "open_store",

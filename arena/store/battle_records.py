@@ -251,18 +251,6 @@ class BattleRecords:
         battle.check_owner(voter_id)
         return battle
 
-    def latest(self, voter_id: str) -> Battle | None:
-        """The battle that a voter started last."""
-        query = (
-            select(battles.c.id)
-            .where(battles.c.voter_id == voter_id)
-            .order_by(battles.c.created_at.desc())
-            .limit(1)
-        )
-        with self._engine.connect() as connection:
-            battle_id = connection.scalar(query)
-            return None if battle_id is None else load_battle(connection, battle_id)
-
     def vote(
         self, battle_id: str, *, voter_id: str, outcome: Outcome, edition: int | None = None
     ) -> Battle:

@@ -13,7 +13,7 @@ from arena.rules.battles import BattleStatus, Outcome, names_itself
 from arena.rules.sampling import Candidate
 from arena.store.battle_records import load_battle
 from arena.store.conditions import joined_votes, votes_that_count
-from arena.store.expert_records import standing
+from arena.store.expert_records import standing_judgement
 from arena.store.expert_tables import (
     assignment_items,
     assignment_tasks,
@@ -38,7 +38,7 @@ class NameTaken(Exception):
     """There is an assignment of that name."""
 
 
-class AlreadyJudged(Exception):
+class AssignmentBegun(Exception):
     """Somebody has judged a battle of the assignment."""
 
 
@@ -177,12 +177,12 @@ class ExpertAssignments:
             Whether there was one.
 
         Raises:
-            AlreadyJudged: what somebody has said stays, even if they took it back.
+            AssignmentBegun: what somebody has said stays, even if they took it back.
         """
         try:
             return self._withdraw(name)
         except IntegrityError:  # judged while it was being taken back
-            raise AlreadyJudged(name) from None
+            raise AssignmentBegun(name) from None
 
     def _withdraw(self, name: str) -> bool:
         with begin_write(self._engine) as connection:
@@ -193,7 +193,7 @@ class ExpertAssignments:
             tasks = select(assignment_tasks.c.id).where(assignment_tasks.c.item_id.in_(items))
             said = exists().where(judgements.c.task_id.in_(tasks))
             if connection.scalar(select(said)):
-                raise AlreadyJudged(name)
+                raise AssignmentBegun(name)
             connection.execute(
                 delete(assignment_tasks).where(assignment_tasks.c.item_id.in_(items))
             )
@@ -225,7 +225,7 @@ class ExpertAssignments:
                 func.count(judgements.c.cannot_judge).label("cannot_judge"),
                 func.coalesce(func.sum(judgements.c.seconds), 0.0).label("seconds"),
             )
-            .select_from(_tasks().outerjoin(judgements, standing()))
+            .select_from(_tasks().outerjoin(judgements, standing_judgement()))
             .group_by(assignments.c.id, experts.c.name)
             .order_by(assignments.c.id, experts.c.name)
         )

@@ -14,12 +14,12 @@ from arena.rules.experts import (
     AlreadyJudged,
     Answer,
     Arm,
+    AssignmentProgress,
     CannotJudge,
     Expert,
     Given,
     Judged,
     NothingToUndo,
-    Progress,
     Reason,
     Task,
     UnknownTask,
@@ -106,7 +106,7 @@ class ExpertRecords:
             first_shown_at=row["first_shown_at"] or self._mark_shown(row["id"]),
         )
 
-    def progress(self, voter_id: str) -> list[Progress]:
+    def progress(self, voter_id: str) -> list[AssignmentProgress]:
         """How far an expert is with each of their assignments, the first one first."""
         query = (
             select(
@@ -122,7 +122,7 @@ class ExpertRecords:
         )
         with self._engine.connect() as connection:
             return [
-                Progress(
+                AssignmentProgress(
                     assignment_id=assignment_id, total=total, done=done, has_arms=bool(has_arms)
                 )
                 for assignment_id, total, done, has_arms in connection.execute(query)
@@ -237,7 +237,7 @@ class ExpertRecords:
         return now
 
 
-def standing() -> ColumnElement[bool]:
+def standing_judgement() -> ColumnElement[bool]:
     """A task's judgement, unless it was taken back."""
     return and_(judgements.c.task_id == assignment_tasks.c.id, judgements.c.retracted_at.is_(None))
 
@@ -250,7 +250,7 @@ def _tasks_with_judgements() -> Join:
     """Tasks with their items, and the judgement that stands where there is one."""
     return assignment_tasks.join(
         assignment_items, assignment_tasks.c.item_id == assignment_items.c.id
-    ).outerjoin(judgements, standing())
+    ).outerjoin(judgements, standing_judgement())
 
 
 def _own_tasks(voter_id: str) -> Select[tuple[object, ...]]:

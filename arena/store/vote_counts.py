@@ -218,12 +218,6 @@ class VoteCounts:
         with self._engine.connect() as connection:
             return _read_last_id(connection)
 
-    def total(self) -> int:
-        """How many votes count."""
-        query = select(func.count()).select_from(joined_votes()).where(votes_that_count())
-        with self._engine.connect() as connection:
-            return connection.scalar(query) or 0
-
 
 def _count_by(*keys: ColumnElement[Any]) -> Select[Any]:
     """Votes that count, the keys first and then the number."""

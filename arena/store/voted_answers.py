@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 1_000
 
 
-class Answer(NamedTuple):
+class VotedAnswer(NamedTuple):
     """What a voter read on one side in one turn.
 
     Attributes:
@@ -64,7 +64,7 @@ class VotedBattle(NamedTuple):
     created_at: datetime
     category: str | None
     language: str | None
-    answers: tuple[Answer, ...]
+    answers: tuple[VotedAnswer, ...]
     vote_id: int
 
 
@@ -119,7 +119,7 @@ class VotedAnswers:
                     created_at=cast_at,
                     category=category,
                     language=language,
-                    answers=tuple(Answer(Side(row[9]), row[10], row[11]) for row in lines),
+                    answers=tuple(VotedAnswer(Side(row[9]), row[10], row[11]) for row in lines),
                     vote_id=vote_id,
                 )
 

@@ -19,7 +19,7 @@ import numpy as np
 from battle_steps import answer
 
 from arena.matchmaking.matchmaker import Matchmaker
-from arena.matchmaking.strengths import Standing
+from arena.matchmaking.strengths import Strengths
 from arena.rules.battles import BattleStatus, Outcome, Side
 from arena.store import open_store
 from arena.store.tally import Census
@@ -51,7 +51,7 @@ def main() -> None:
 
 def _work(url: str, number: int, battles: int, ready: Barrier) -> None:
     store = open_store(url)
-    standing = Standing(NAMES, Census(store.votes))
+    standing = Strengths(NAMES, Census(store.votes))
     matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.1, seed=number)
     random = np.random.default_rng(number)
     worker_id, voter_id = store.workers.register(), f"voter-{number}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from arena.battle.conductor import BattleLimits, Conductor
 from arena.battle.model_health import ModelHealth
 from arena.matchmaking.matchmaker import Matchmaker
-from arena.matchmaking.strengths import Standing
+from arena.matchmaking.strengths import Strengths
 from arena.store.tally import Census
 from serving import Completion, ModelCard, ReasoningDelta, TextDelta
 
@@ -113,7 +113,7 @@ async def conducting(
     """An open conductor over these models, closed afterwards."""
     named = {model.card.name: model for model in models}
     health = ModelHealth(named)
-    standing = Standing(tuple(named), Census(store.votes))
+    standing = Strengths(tuple(named), Census(store.votes))
     conductor = Conductor(
         store=store,
         matchmaker=Matchmaker(

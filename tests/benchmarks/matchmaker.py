@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from arena.matchmaking.matchmaker import Matchmaker
-from arena.matchmaking.strengths import Standing
+from arena.matchmaking.strengths import Strengths
 from arena.rules.battles import Outcome, Vote
 from arena.store import Tally, open_store
 from arena.store.tally import Census
@@ -38,7 +38,7 @@ def main() -> int:
     """Runs the benchmark and prints its figures; 0 if every goal is met."""
     options = _options()
     names = tuple(f"model-{number:03}" for number in range(options.models))
-    standing = Standing(names, Simulated(names, options.votes))
+    standing = Strengths(names, Simulated(names, options.votes))
     caught_up = _time(lambda: asyncio.run(standing.catch_up()))
     matchmaker = Matchmaker(names, standing, policy=options.policy, exploration=0.1, seed=1)
     learned, drawn, again = _play(matchmaker, standing, options.rounds, options.votes)
@@ -74,7 +74,7 @@ class Simulated(Census):
 
 
 def _play(
-    matchmaker: Matchmaker, standing: Standing, rounds: int, last_vote: int
+    matchmaker: Matchmaker, standing: Strengths, rounds: int, last_vote: int
 ) -> tuple[list[float], list[float], list[float]]:
     learned, drawn, again = [], [], []
     outcomes = tuple(Outcome)

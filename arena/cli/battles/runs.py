@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.prompt_sets.files import PromptSet
-    from arena.prompt_sets.runs import Failure, Progress
+    from arena.prompt_sets.runs import Failure, RunProgress
     from arena.settings import Settings
     from ranking.tables.table import FileOptions
     from serving.specs import ModelSpec
@@ -120,7 +120,7 @@ def _answer(
     asked = [spec for spec in specs if left[spec.name]]
     with show_progress("Starting the models", total=total) as bar:
 
-        def report(progress: Progress) -> None:
+        def report(progress: RunProgress) -> None:
             bar.fill(progress.answered + len(progress.failures), total, "Answering")
 
         progress = asyncio.run(_ask(asked, wish, prompts, folder, report))
@@ -133,8 +133,8 @@ async def _ask(
     wish: Wish,
     prompts: PromptSet,
     folder: AnswerFolder,
-    report: Callable[[Progress], None],
-) -> Progress:
+    report: Callable[[RunProgress], None],
+) -> RunProgress:
     async with Roster(specs) as roster:
         return await answer_all(
             roster.models,

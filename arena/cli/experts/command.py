@@ -147,11 +147,18 @@ def sample(
     data_dir: DataDirOption = None,
 ) -> None:
     """Freeze battles into an assignment, after showing how sure its agreement will be."""
-    from arena.cli.experts.sample import Request, confirm, freeze, plan, read_arms, read_strata
+    from arena.cli.experts.sample import (
+        SampleRequest,
+        confirm,
+        freeze,
+        plan,
+        read_arms,
+        read_strata,
+    )
     from arena.cli.refusals import refusing
 
     with refusing():
-        request = Request(
+        request = SampleRequest(
             battles=battles,
             per_battle=experts,
             pair=pair,
@@ -189,13 +196,13 @@ def withdraw(
 ) -> None:
     """Take back an assignment that nobody has begun; its battles can be given again."""
     from arena.cli.refusals import Refusal, refusing
-    from arena.store import AlreadyJudged
+    from arena.store import AssignmentBegun
 
     with refusing(), opened_arena(config, data_dir) as (_, store):
         try:
             if not store.assignments.withdraw(name):
                 raise _unknown_assignment(name, [one.name for one in store.assignments.all()])
-        except AlreadyJudged:
+        except AssignmentBegun:
             raise Refusal(
                 f'experts have judged battles of "{name}", and what they said stays. To end it, '
                 "take their links back: arena experts revoke NAME"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class SampleRequest:
     """What is asked for.
 
     Attributes:
@@ -76,7 +76,7 @@ class Planned:
     """
 
     name: str
-    request: Request
+    request: SampleRequest
     experts: tuple[Expert, ...]
     candidates: int
     items: list[Candidate]
@@ -124,7 +124,7 @@ def read_arms(text: str | None, *, shown_by: str | None) -> dict[Arm, float] | N
     return shares
 
 
-def plan(store: Store, request: Request) -> Planned:
+def plan(store: Store, request: SampleRequest) -> Planned:
     """Draws the battles and who judges which; nothing is recorded.
 
     Raises:
@@ -232,7 +232,7 @@ def _describe(planned: Planned) -> dict[str, Any]:
     }
 
 
-def _choose_experts(store: Store, request: Request) -> tuple[Expert, ...]:
+def _choose_experts(store: Store, request: SampleRequest) -> tuple[Expert, ...]:
     now = datetime.now(UTC)
     everybody = store.experts.all()
     welcome = {expert.name: expert for expert in everybody if expert.is_welcome(now)}
@@ -269,7 +269,7 @@ def _read_verdicts(store: Store, judge: str, candidates: Sequence[Candidate]) ->
     }
 
 
-def _check_enough(candidates: list[Candidate], request: Request) -> None:
+def _check_enough(candidates: list[Candidate], request: SampleRequest) -> None:
     if len(candidates) >= request.battles:
         return
     of = "" if request.pair is None else f" of {request.pair[0]} and {request.pair[1]}"

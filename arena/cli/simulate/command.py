@@ -151,7 +151,7 @@ def simulate(
     from arena.cli.rank.options import check_folder
     from arena.cli.refusals import Refusal, refusing
     from arena.cli.simulate.output import SUFFIXES, check_plot, write
-    from arena.cli.simulate.study import Request, build_study
+    from arena.cli.simulate.study import StudyRequest, build_study
     from arena.cli.terminal import show_progress
     from arena.cli.writing import choose_format
     from ranking import RankingError
@@ -163,7 +163,7 @@ def simulate(
         check_folder(output)
         check_plot(plot)
         study = build_study(
-            Request(
+            StudyRequest(
                 file=file,
                 column=column,
                 options=FileOptions(encoding=encoding, separator=separator),

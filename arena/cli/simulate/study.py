@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ranking.pairing.study import Measure, Place
     from ranking.tables.table import FileOptions
 
-__all__ = ["Request", "build_study"]
+__all__ = ["StudyRequest", "build_study"]
 
 _VOTES_PER_MODEL = 800
 _FITS = 160
@@ -30,7 +30,7 @@ _MODELS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class StudyRequest:
     """The options, named as on the command line; `None` where one was left out."""
 
     file: Path | None
@@ -64,7 +64,7 @@ class Request:
         return tuple((name, value) for name, value in wanted.items() if value is not None)
 
 
-def build_study(request: Request) -> Study:
+def build_study(request: StudyRequest) -> Study:
     """The study that was asked for.
 
     Raises:
@@ -108,7 +108,7 @@ def build_study(request: Request) -> Study:
         raise Refusal(f"{error}.") from None
 
 
-def _read_pool(request: Request) -> tuple[float, ...]:
+def _read_pool(request: StudyRequest) -> tuple[float, ...]:
     if request.file is None:
         if request.column is not None:
             raise Refusal(f"--column {request.column} names a column of a file. Name the file.")
@@ -126,7 +126,7 @@ def _read_pool(request: Request) -> tuple[float, ...]:
     return tuple(found.strengths.values())
 
 
-def _bound(models: int, request: Request) -> PairConstraints | None:
+def _bound(models: int, request: StudyRequest) -> PairConstraints | None:
     """The same bounds for every model, if any."""
     if request.largest_share is None and request.least_share is None:
         return None

@@ -536,7 +536,7 @@ async def test_a_vote_after_an_answer_named_its_model_is_excluded(record: Store)
         voted = await conductor.vote(battle_id, VOTER, Outcome.TIE)
     assert voted.status is BattleStatus.VOTED
     assert [row["reason"] for row in rows(record, exclusions)] == ["identity_revealed"]
-    assert record.votes.total() == 0
+    assert record.votes.tally().votes == 0
 
 
 # Two tabs

@@ -438,12 +438,12 @@ def test_judgements_are_stored_in_the_battles_own_orientation(store: Store) -> N
 
 def test_a_judgement_is_no_vote_and_changes_no_leaderboard(store: Store) -> None:
     vote_on_battles(store, [Outcome.MODEL_A, Outcome.MODEL_B])
-    before = (store.votes.by_outcome(), store.votes.last_id(), store.votes.total())
+    before = (store.votes.by_outcome(), store.votes.last_id(), store.votes.tally().votes)
     ada = invite(store, "Ada")
     assign(store, [ada], battles=2)
     while task := store.experts.next_task(ada.voter_id):
         store.experts.judge(task.id, voter_id=ada.voter_id, answer=A_IS_BETTER)
-    assert (store.votes.by_outcome(), store.votes.last_id(), store.votes.total()) == before
+    assert (store.votes.by_outcome(), store.votes.last_id(), store.votes.tally().votes) == before
 
 
 def test_a_second_answer_and_what_is_not_ones_own_are_refused(store: Store) -> None:

@@ -68,5 +68,5 @@ def test_a_small_model_answers_a_prompt_set_and_judges_the_answers(
         CallStatus.ANSWERED
     }
     assert len(store.judge_verdicts.read()) == 1
-    assert store.votes.total() == 0
+    assert store.votes.tally().votes == 0
     store.close()

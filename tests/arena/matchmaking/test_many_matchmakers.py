@@ -16,7 +16,7 @@ from board_votes import register
 from many_matchmakers import NAMES
 from sqlalchemy import func, select
 
-from arena.matchmaking.strengths import Standing
+from arena.matchmaking.strengths import Strengths
 from arena.store import open_store
 from arena.store.tables import battles, votes
 from arena.store.tally import Census
@@ -47,7 +47,7 @@ def test_twenty_processes_draw_and_vote_on_one_record(database_url: str) -> None
         assert connection.scalar(select(func.count()).select_from(votes)) == PROCESSES * BATTLES
         logged = connection.execute(select(battles.c.probability)).scalars().all()
     assert [one["votes"] for one in told] == [PROCESSES * BATTLES] * PROCESSES
-    afresh = Standing(NAMES, Census(store.votes))
+    afresh = Strengths(NAMES, Census(store.votes))
     asyncio.run(afresh.catch_up())
     known = afresh.of(NAMES)
     for one in told:

@@ -12,7 +12,7 @@ from scipy.stats import binomtest, chisquare
 
 from arena.matchmaking.constraints import read_rules
 from arena.matchmaking.matchmaker import POLICY_VERSION, Matchmaker, TooFewModels
-from arena.matchmaking.strengths import Standing
+from arena.matchmaking.strengths import Strengths
 from arena.rules.battles import ExclusionReason, Outcome
 from arena.settings import MatchmakingSettings, ModelRule, PairRule
 from arena.store.tally import Census
@@ -34,16 +34,16 @@ def store(store: Store) -> Store:
 
 
 @pytest.fixture
-async def standing(store: Store) -> Standing:
+async def standing(store: Store) -> Strengths:
     """After 600 votes on all models but Elm."""
     cast_many(store, RANKED, 600)
-    known = Standing(NAMES, Census(store.votes))
+    known = Strengths(NAMES, Census(store.votes))
     await known.catch_up()
     return known
 
 
-def untaught(store: Store, names: tuple[str, ...] = NAMES) -> Standing:
-    return Standing(names, Census(store.votes))
+def untaught(store: Store, names: tuple[str, ...] = NAMES) -> Strengths:
+    return Strengths(names, Census(store.votes))
 
 
 def chances(matchmaker: Matchmaker) -> dict[frozenset[str], float]:
@@ -56,7 +56,7 @@ def chances(matchmaker: Matchmaker) -> dict[frozenset[str], float]:
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 async def test_pairs_come_as_often_as_their_logged_probability_says(
-    standing: Standing, policy: str
+    standing: Strengths, policy: str
 ) -> None:
     matchmaker = Matchmaker(NAMES, standing, policy=policy, exploration=0.1, seed=20_261_129)
     expected = chances(matchmaker)
@@ -85,7 +85,7 @@ def test_a_draw_says_how_it_was_made(store: Store) -> None:
     assert pairing.probability == pytest.approx(0.1)  # nothing learned yet: ten even pairs
 
 
-async def test_the_newcomer_and_close_pairs_are_drawn_most(standing: Standing) -> None:
+async def test_the_newcomer_and_close_pairs_are_drawn_most(standing: Strengths) -> None:
     matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.01)
     drawn = chances(matchmaker)
     known = {pair: chance for pair, chance in drawn.items() if "Elm" not in pair}
@@ -94,7 +94,7 @@ async def test_the_newcomer_and_close_pairs_are_drawn_most(standing: Standing) -
 
 
 async def test_a_newcomer_has_its_share_of_the_battles_and_the_outlook_says_so(
-    standing: Standing,
+    standing: Strengths,
 ) -> None:
     matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.01)
     theirs = [pair for pair in matchmaker.outlook().prospects if pair.newcomer is not None]
@@ -107,7 +107,7 @@ async def test_a_newcomer_has_its_share_of_the_battles_and_the_outlook_says_so(
     assert {pair.newcomer for pair in deaf.outlook().prospects} == {None}
 
 
-async def test_an_outlook_says_what_is_known_of_a_pair(standing: Standing) -> None:
+async def test_an_outlook_says_what_is_known_of_a_pair(standing: Strengths) -> None:
     matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.1)
     outlook = matchmaker.outlook().prospects
     assert [pair.probability for pair in outlook] == sorted(
@@ -154,7 +154,7 @@ def test_a_vote_that_does_not_count_is_not_learned(store: Store) -> None:
     assert standing.votes == 0
 
 
-async def test_models_that_cannot_answer_are_not_drawn_and_come_back(standing: Standing) -> None:
+async def test_models_that_cannot_answer_are_not_drawn_and_come_back(standing: Strengths) -> None:
     absent = frozenset({"Amber", "Elm"})
     matchmaker = Matchmaker(
         NAMES, standing, policy="uncertainty", exploration=0.1, absent=lambda: absent, seed=1
@@ -171,7 +171,7 @@ async def test_models_that_cannot_answer_are_not_drawn_and_come_back(standing: S
     assert len(chances(matchmaker)) == 10
 
 
-async def test_rules_are_kept_and_what_is_logged_is_what_was_drawn(standing: Standing) -> None:
+async def test_rules_are_kept_and_what_is_logged_is_what_was_drawn(standing: Strengths) -> None:
     settings = MatchmakingSettings(
         models={"Elm": ModelRule(max_share=0.3), "Amber": ModelRule(min_share=0.6)},
         pairs=[

@@ -9,7 +9,7 @@ import pytest
 from board_votes import NOW, cast, cast_many, register
 from sqlalchemy import update
 
-from arena.matchmaking.strengths import Standing
+from arena.matchmaking.strengths import Strengths
 from arena.rules.battles import Outcome
 from arena.store import Store
 from arena.store import tally as census_module
@@ -30,20 +30,20 @@ def store(store: Store) -> Store:
     return store
 
 
-def make(store: Store, names: tuple[str, ...] = NAMES) -> Standing:
-    return Standing(names, Census(store.votes))
+def make(store: Store, names: tuple[str, ...] = NAMES) -> Strengths:
+    return Strengths(names, Census(store.votes))
 
 
 def voted(store: Store, a: str, b: str, outcome: Outcome) -> Battle:
     return store.battles.get(cast(store, a, b, outcome), voter_id="voter-1")
 
 
-def learn(standing: Standing, battle: Battle) -> None:
+def learn(standing: Strengths, battle: Battle) -> None:
     assert battle.vote is not None
     standing.learn(battle.vote, battle.pairing)
 
 
-def strengths(standing: Standing, names: tuple[str, ...] = NAMES) -> list[float]:
+def strengths(standing: Strengths, names: tuple[str, ...] = NAMES) -> list[float]:
     found = standing.of(names).strengths
     return [float(value) for value in found - found.mean()]
 

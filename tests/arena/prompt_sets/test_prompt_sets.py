@@ -283,7 +283,7 @@ def test_battles_of_a_prompt_set_belong_to_nobody_and_keep_references(
     assert len(found) == 1
     (battle,) = store.judged_battles.read(found)
     assert [turn.reference for turn in battle.turns] == ["5", "10"]
-    assert store.votes.total() == 0
+    assert store.votes.tally().votes == 0
     store.close()
     assert (
         "3 were there already"

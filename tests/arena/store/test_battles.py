@@ -326,7 +326,7 @@ def test_a_vote_after_a_name_was_read_is_recorded_but_excluded(store: Store) -> 
     with store.engine.connect() as connection:
         (row,) = connection.execute(select(exclusions)).mappings().all()
     assert row["reason"] == ExclusionReason.IDENTITY_REVEALED
-    assert store.votes.total() == 0
+    assert store.votes.tally().votes == 0
     assert count(store, votes) == 1
     assert store.battles.votes_of(VOTER)[Outcome.MODEL_A] == 1
 

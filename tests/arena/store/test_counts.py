@@ -15,7 +15,7 @@ from sqlalchemy import delete, func, insert, select, text, update
 from arena.rules.actions import Action
 from arena.rules.battles import ExclusionReason, Outcome, ResponseStatus, Side, VoterKind
 from arena.settings.shipped import read_prompts
-from arena.store import Answer, DetailedCount, OutcomeCount
+from arena.store import DetailedCount, OutcomeCount, VotedAnswer
 from arena.store.tables import battles, exclusions, voters, votes
 from arena.store.tally import Census
 
@@ -36,14 +36,15 @@ def on_record(store: Store) -> int:
 
 
 def test_votes_are_counted_by_pair_as_shown_and_outcome(store: Store) -> None:
-    assert (store.votes.by_outcome(), store.votes.total(), store.votes.last_id()) == ([], 0, 0)
+    assert (store.votes.by_outcome(), store.votes.last_id()) == ([], 0)
+    assert store.votes.tally().votes == 0
     for outcome in (Outcome.TIE, Outcome.MODEL_A, Outcome.TIE):
         vote(store, outcome)
     assert store.votes.by_outcome() == [
         OutcomeCount(A, B, Outcome.MODEL_A, 1),
         OutcomeCount(A, B, Outcome.TIE, 2),
     ]
-    assert store.votes.total() == 3
+    assert store.votes.tally().votes == 3
     assert store.votes.last_id() == 3
 
 
@@ -54,7 +55,7 @@ def test_a_retracted_vote_leaves_the_counts_and_stays_on_record(store: Store) ->
         first = votes.c.outcome == Outcome.TIE
         connection.execute(update(votes).where(first).values(retracted_at=datetime.now(UTC)))
     assert store.votes.by_outcome() == [OutcomeCount(A, B, Outcome.MODEL_A, 1)]
-    assert store.votes.total() == 1
+    assert store.votes.tally().votes == 1
     assert on_record(store) == 2
 
 
@@ -67,7 +68,7 @@ def test_the_statement_in_the_docs_excludes_a_vote(store: Store) -> None:
     assert census.count().votes == 2  # a running arena has counted it already
     with store.engine.begin() as connection:
         connection.execute(text(statement.replace("12", "1", 1)))
-    assert census.count().votes == store.votes.total() == 1
+    assert census.count().votes == store.votes.tally().votes == 1
     assert on_record(store) == 2
     with store.engine.connect() as connection:
         (found,) = connection.execute(select(exclusions)).mappings()
@@ -86,7 +87,7 @@ def test_an_excluded_vote_leaves_the_counts_once_however_many_reasons(store: Sto
                 )
             )
     assert store.votes.by_outcome() == [OutcomeCount(A, B, Outcome.MODEL_A, 1)]
-    assert store.votes.total() == 1
+    assert store.votes.tally().votes == 1
     assert on_record(store) == 2
 
 
@@ -97,7 +98,7 @@ def test_only_the_crowd_is_counted(store: Store) -> None:
         expert = voters.c.id == "expert-1"
         connection.execute(update(voters).where(expert).values(kind=VoterKind.EXPERT))
     assert store.votes.by_outcome() == [OutcomeCount(A, B, Outcome.TIE, 1)]
-    assert store.votes.total() == 1
+    assert store.votes.tally().votes == 1
     assert store.votes.last_id() == 2
 
 
@@ -145,7 +146,7 @@ def test_a_tally_brought_up_to_date_is_a_full_count_whatever_happened(
         if draw.random() < 0.7:
             tally = store.votes.tally(tally)
             assert tally.counts() == store.votes.by_outcome()
-            assert tally.votes == store.votes.total()
+            assert tally.votes == store.votes.tally().votes
             assert tally.last_vote_id == store.votes.last_id()
 
 
@@ -271,10 +272,10 @@ def test_the_last_attempts_of_every_turn_are_read_with_the_vote(store: Store) ->
     (voted,) = store.answers.read()
     assert voted[:5] == (A, B, Outcome.TIE, VOTER, 0.5)
     assert voted.answers == (
-        Answer(Side.A, "Left.", None),
-        Answer(Side.B, "Right.", None),
-        Answer(Side.A, "Because.", None),
-        Answer(Side.B, "Because.", None),
+        VotedAnswer(Side.A, "Left.", None),
+        VotedAnswer(Side.B, "Right.", None),
+        VotedAnswer(Side.A, "Because.", None),
+        VotedAnswer(Side.B, "Because.", None),
     )
 
 

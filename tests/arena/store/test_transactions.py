@@ -89,7 +89,7 @@ def read_all(url: str) -> None:
     opened = open_store(url)
     try:
         opened.battles.cards()
-        opened.battles.latest(VOTER)
+        opened.battles.votes_of(VOTER)
         opened.votes.tally()
     finally:
         opened.close()

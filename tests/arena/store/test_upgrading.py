@@ -72,8 +72,7 @@ def test_a_kept_database_is_upgraded_with_its_rows(database_url: str, version: s
                 assert connection.execute(text("PRAGMA foreign_key_check")).all() == []
         (counted,) = store.votes.by_outcome()
         assert counted.votes == 1
-        battle = store.battles.latest("voter-1")
-        assert battle is not None
+        battle = store.battles.get("battle-1", voter_id="voter-1")
         assert battle.vote is not None
         assert battle.edition == 2
         assert sum(store.battles.votes_of("voter-1").values()) == 1

@@ -33,7 +33,7 @@ from arena.leaderboards.keeper import LeaderboardKeeper
 from arena.leaderboards.published import OVERALL, Choice
 from arena.leaderboards.recipe import DEFAULT_RECIPE
 from arena.matchmaking.matchmaker import Matchmaker, Outlook, Prospect
-from arena.matchmaking.strengths import Standing
+from arena.matchmaking.strengths import Strengths
 from arena.rules.battles import Outcome
 from arena.settings import LeaderboardSettings
 from arena.store import Store, open_store
@@ -132,7 +132,7 @@ def make_boards(store: Store, names: tuple[str, ...] = NAMES) -> LeaderboardKeep
 
 
 def make_matchmaker(store: Store, names: tuple[str, ...] = NAMES) -> Matchmaker:
-    standing = Standing(names, Census(store.votes))
+    standing = Strengths(names, Census(store.votes))
     with ThreadPoolExecutor(1) as pool:  # Playwright has a loop of its own in this thread
         pool.submit(lambda: asyncio.run(standing.catch_up())).result()
     return Matchmaker(names, standing, policy="uncertainty", exploration=0.1)
