@@ -31,6 +31,11 @@ ANSWERS: dict[str | tuple[str, ...], dict[str, object]] = {
         "tokens": 40,
         "tokens_per_second": 8,
     },
+    ("Use Markdown", "Speak slowly"): {
+        "answer": " ".join(f"word{number}" for number in range(40)),
+        "tokens": 40,
+        "tokens_per_second": 8,
+    },
     "Speak for a minute": {"answer": "word " * 480, "tokens": 480, "tokens_per_second": 8},
     "Write much": {"answer": "\n\n".join(["A paragraph. " * 20] * 20), "tokens": 400},
     "Use Markdown": {"answer": MARKDOWN, "tokens": 100},
