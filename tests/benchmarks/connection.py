@@ -27,9 +27,10 @@ from sqlalchemy import make_url
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# What the tests of one folder share lies beside them, on no path of a benchmark.
+# What the tests of one folder share lies beside them, on no path of a benchmark; what lies beside
+# this one, by the names of our packages, is not meant.
 HERE = Path(__file__).parents[1] / "arena"
-sys.path[:0] = [str(HERE), str(HERE / "web")]
+sys.path[:1] = [str(HERE), str(HERE / "web")]
 lines = importlib.import_module("bad_lines")
 proxies = importlib.import_module("misbehaving_proxy")
 
