@@ -10,6 +10,7 @@ to; `test_gradio_seams` notices what an upgrade moves. What breaks where a seam 
 * `_spare_sessions`: a visitor's first click takes 4 ms more.
 * `_pace`: an idle page uses 8 % of a core.
 * `_size`: 2,000 visitors at the same moment cut the oldest stream in the middle of an answer.
+* `drop_session`: what was posted for nobody is kept until it is pushed out.
 * `undress`: link previews show Gradio's name and site.
 * `USED_ROUTES`: a page lacks what it asks for, or routes are open that no page needs.
 * `find_formulas`: formulas are shown as they were written.
@@ -108,6 +109,19 @@ def mount(app: FastAPI, blocks: gr.Blocks, *, path: str) -> None:
         theme=build_theme(),
     )
     _spare_sessions(blocks)
+
+
+async def drop_session(blocks: gr.Blocks, session: str) -> None:
+    """Forgets the events of a session, and what waits to be read there.
+
+    Args:
+        blocks: the page.
+        session: as the page names it.
+    """
+    queue = vars(blocks)["_queue"]
+    await queue.clean_events(session_hash=session)
+    queue.pending_messages_per_session.pop(session, None)
+    queue.pending_event_ids_session.pop(session, None)
 
 
 def undress(document: bytes) -> tuple[bytes, bytes, bytes] | None:

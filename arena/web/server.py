@@ -31,6 +31,7 @@ from arena.web.expert.page import ExpertPage
 from arena.web.gradio_seams import BODY_BYTES, mount
 from arena.web.identity import VoterTokens
 from arena.web.leaderboard.page import build_leaderboard_page, leaderboard_routes
+from arena.web.listening import Listeners, ListeningGate
 from arena.web.shell import PageShell
 from arena.web.texts import LANGUAGES, choose_language, load_texts
 
@@ -104,6 +105,7 @@ def build_app(arena: Arena) -> ASGIApp:
         )
     )
     pages = []
+    listeners = Listeners()
     ideas = _prompt_ideas() if settings.arena.show_prompt_ideas else {}
     for language in LANGUAGES:
         texts = load_texts(language)
@@ -118,6 +120,7 @@ def build_app(arena: Arena) -> ASGIApp:
         battle = BattlePage(
             conductor=arena.conductor,
             tokens=tokens,
+            listeners=listeners,
             texts=texts,
             language=language,
             title=settings.arena.title,
@@ -133,7 +136,7 @@ def build_app(arena: Arena) -> ASGIApp:
         pages += [board, experts, battle]
     layout = fingerprint(pages)
     gate = ExpertGate(
-        LayoutGuard(app, layout=layout),
+        LayoutGuard(ListeningGate(app, listeners), layout=layout),
         panel=panel,
         title=settings.arena.title,
         secure_cookies=settings.server.secure_cookies,

@@ -36,6 +36,7 @@ from arena.rules.battles import (
 )
 from arena.web.battle.parts import lay_out
 from arena.web.battle.render import battle_state, notice_line, reveal_cards
+from arena.web.gradio_seams import drop_session
 from arena.web.layout import html_part, page_header
 from arena.web.panel import PanelWriter, Turn
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from arena.battle.conductor import Conductor
     from arena.battle.views import BattleView
     from arena.web.identity import VoterTokens
+    from arena.web.listening import Listeners
     from arena.web.texts import Texts
 
 logger = logging.getLogger(__name__)
@@ -91,6 +93,7 @@ class BattlePage:
     Args:
         conductor: runs the battles.
         tokens: reads the voter cookie.
+        listeners: know which pages hear what comes of their events.
         texts: of the language.
         language: its code, as in the page's path.
         title: the arena's.
@@ -102,6 +105,7 @@ class BattlePage:
         *,
         conductor: Conductor,
         tokens: VoterTokens,
+        listeners: Listeners,
         texts: Texts,
         language: str,
         title: str,
@@ -109,6 +113,7 @@ class BattlePage:
     ) -> None:
         self._conductor = conductor
         self._tokens = tokens
+        self._listeners = listeners
         self._texts = texts
         self._language = language
         self._ideas = tuple(ideas)
@@ -194,6 +199,9 @@ class BattlePage:
             values = [value if isinstance(value, str) else "" for value in sent]
             voter_id = self._tokens.read(request.cookies)
             panels = _new_panels()
+            if not await self._listeners.is_heard(request.session_hash):
+                await drop_session(self.blocks, request.session_hash or "")
+                return
             if voter_id is None:
                 yield await self._render(None, "", notice=self._texts["notice"]["cookies"])
                 return

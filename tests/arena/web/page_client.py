@@ -123,6 +123,10 @@ class PageClient:
         read = [] if elem_id == "restore" else [self.edition]
         return self._press(elem_id, *read, self.battle_id)
 
+    def event(self, elem_id: str) -> tuple[int, int]:
+        """The number of a button's event, and how many values it sends."""
+        return self._events[elem_id]
+
     def start_pressing(self, elem_id: str, *values: str) -> None:
         """Sends the event without listening to what comes of it."""
         number, inputs = self._events[elem_id]

@@ -17,6 +17,7 @@ from arena.rules.battles import BattleStatus, Outcome
 from arena.store import transactions as transactions_module
 from arena.web.battle.page import BattlePage
 from arena.web.identity import COOKIE
+from arena.web.listening import Listeners
 from arena.web.texts import load_texts
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from arena.store import Store
 
 EN = load_texts("en")
-REQUEST = SimpleNamespace(cookies={COOKIE: "signed"})
+REQUEST = SimpleNamespace(session_hash="page", cookies={COOKIE: "signed"})
 TOKENS = SimpleNamespace(read=lambda _cookies: VOTER)
 # What is pressed, where the battle must be for it, and what it leads to.
 STEPS = {
@@ -61,8 +62,11 @@ def away(url: str) -> Iterator[None]:
 
 
 def open_page(conductor: Conductor) -> BattlePage:
+    listeners = Listeners()
+    listeners._open["page"] = 1  # for as long as the test lasts
     return BattlePage(
         conductor=conductor,
+        listeners=listeners,
         tokens=TOKENS,  # type: ignore[arg-type]
         texts=EN,
         language="en",
