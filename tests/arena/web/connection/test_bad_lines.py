@@ -14,6 +14,7 @@ from bad_lines import (
     EVENTS,
     HEARTBEAT_SECONDS,
     HURRIED,
+    Visit,
     open_line,
     open_workers,
     play,
@@ -223,7 +224,24 @@ def test_a_page_whose_script_did_not_arrive_loads_itself_again(line: Line) -> No
     expect(page.locator("#prompt textarea")).to_be_editable()
 
 
-def test_a_typed_prompt_and_a_typed_comment_survive_a_reload(line: Line) -> None:
+def test_a_typed_comment_survives_a_reload_and_goes_with_its_verdict(line: Line) -> None:
+    page = line.context.new_page()
+    EVENTS["verdict"].prepare(Visit(line, page))
+    comment, reason = page.locator("#comment"), page.locator('.expert-reasons [value="clarity"]')
+    comment.fill("Half a thought")
+    reason.check()
+    page.reload()
+    expect(comment).to_have_value("Half a thought")
+    expect(reason).to_be_checked()
+    page.locator("#vote-1").click()
+    expect(page.locator(".expert-progress label")).to_contain_text("1 of 3")
+    expect(comment).to_have_value("")
+    page.reload()
+    expect(page.locator(".expert-progress label")).to_contain_text("1 of 3")
+    expect(comment).to_have_value("")
+
+
+def test_a_typed_prompt_survives_a_reload_until_it_is_on_record(line: Line) -> None:
     page = line.context.new_page()
     page.goto(f"{line.proxy.address}/en/")
     prompt = page.locator("#prompt textarea")
