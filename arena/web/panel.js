@@ -113,13 +113,24 @@ const write = (parts, { prompt, text, blocks }) => {
 // A new turn is shown from its prompt on, and then stays: text that moves while somebody reads
 // cannot be compared. The style sheet leaves room below it, so that it can stand at the top.
 let turns = 0;
+let isPlaced = false; // until somebody scrolls
+const place = () => {
+  const { turn } = shown[turns - 1];
+  log.scrollTop += turn.getBoundingClientRect().top - log.getBoundingClientRect().top - 10;
+  isPlaced = true;
+};
 const bringToTop = () => {
   if (turns === shown.length) return;
   turns = shown.length;
-  if (!told.follows || !turns) return;
-  const { turn } = shown[turns - 1];
-  log.scrollTop += turn.getBoundingClientRect().top - log.getBoundingClientRect().top - 10;
+  if (told.follows && turns) place();
 };
+// Earlier turns grow when their formulas are set, the panel when a battle is restored.
+const keepAtTop = () => {
+  if (turns && isPlaced) place();
+};
+for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+  log.addEventListener(kind, () => (isPlaced = false), { passive: true });
+}
 
 const show = () => {
   const value = Array.isArray(props.value) ? props.value : [];
@@ -131,4 +142,9 @@ const show = () => {
 
 watch("value", show);
 show();
-new ResizeObserver(() => log.style.setProperty("--log-height", `${log.clientHeight}px`)).observe(log);
+const sizes = new ResizeObserver(() => {
+  log.style.setProperty("--log-height", `${log.clientHeight}px`);
+  keepAtTop();
+});
+sizes.observe(log);
+sizes.observe(list);

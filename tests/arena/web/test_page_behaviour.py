@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from visitors import is_in_view
+from visitors import PATIENCE, is_in_view
 
 from arena.web.texts import LANGUAGES, load_texts
 
@@ -151,7 +151,13 @@ def test_the_newest_prompt_stands_at_the_top_while_its_answers_grow_and_after_a_
     tab.expect_status("ready")
     expect(tab.page.locator("#panel-a .turn")).to_have_count(2)
     for side in "ab":
-        assert 0 <= tab.page.locator(f"#panel-{side} [role=log]").evaluate(offset) <= 14
+        log = tab.page.locator(f"#panel-{side} [role=log]")
+        expect(log.locator(".katex-display")).to_be_attached()
+        tab.page.wait_for_function(
+            f"() => {{ const top = ({offset})(document.querySelector('#panel-{side} [role=log]'));"
+            " return top >= 0 && top <= 14; }",
+            timeout=PATIENCE,
+        )
 
 
 def test_a_vote_is_on_the_board_within_two_seconds(visit: Visit) -> None:
