@@ -21,6 +21,7 @@ from misbehaving_proxy import Manner, MisbehavingProxy
 from playwright.sync_api import expect
 from serving_arena import recorded_model, running_arena
 from sqlalchemy import create_engine, select
+from visitors import PATIENCE
 
 from arena.agreement.keys import AnalystKeys
 from arena.rules.battles import Outcome
@@ -347,7 +348,7 @@ def _check_asked(visit: Visit) -> None:
 
 def _finish_answers(visit: Visit) -> None:
     """Where the process died the voter goes on by one press, on the page as it is."""
-    visit.page.wait_for_function("window.arenaConnection.pending() === 0")
+    visit.page.wait_for_function("window.arenaConnection.pending() === 0", timeout=PATIENCE)
     visit.expect_status("ready", "abandoned", "failed")
     if visit.part(".battle-status").get_attribute("data-status") != "ready":
         visit.part("#retry").click()
@@ -552,7 +553,7 @@ MOMENTS = ("sending", "first 60 ms", "mid-answer", "at rest")
 def _press_again(visit: Visit, event: Event) -> None:
     """Without its database the arena says so, and leaves the page as it is for another try."""
     page = visit.page
-    page.wait_for_function("window.arenaConnection.pending() === 0")
+    page.wait_for_function("window.arenaConnection.pending() === 0", timeout=PATIENCE)
     if page.locator(".notice:not(:empty)").count():
         event.act(visit)
 
