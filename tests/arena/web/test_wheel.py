@@ -19,7 +19,7 @@ import arena.web.layout as layout
 from arena.web.texts import load_texts
 print(layout.__file__)
 print(layout.plain_document("", load_texts("zh"), title="T", language="zh", active="expert"))
-print(layout.page_head(load_texts("en"), title="T"), layout.page_styles())
+print(layout.page_head(load_texts("en"), title="T", layout="1"), layout.page_styles())
 import arena.web.server, arena.web.battle.parts, arena.web.panel
 """
 
