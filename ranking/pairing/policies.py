@@ -56,6 +56,8 @@ MOST_DUE = 2_000.0
 _CERTAIN = 40.0
 # Standard errors from which an order is beyond doubt, whose square has a place there too.
 _HOPELESS = np.float32(1e4)
+# Sums of weights whose inverses single precision holds.
+_LEAST_SUM = 1e-30
 # No sum of votes comes near it; it keeps rounding from a division by 0.
 _LEAST_VARIANCE = 1e-30
 
@@ -221,9 +223,11 @@ def tempered_weights(
     """
     weight, information = _pursue_order(strengths, covariance)
     pursued, told = float(weight.sum()), float(information.sum())
-    if pursued > 0 and told > 0:
+    if min(pursued, told) > _LEAST_SUM:
         weight *= np.float32((1 - TEMPER) / pursued)
         weight += np.float32(TEMPER / told) * information
+    elif told > pursued:
+        weight = information.copy()  # no order is open: what is left to learn is the scores
     if newcomers.any():
         _welcome(weight, information, newcomers)
     return weight.astype(np.float64)

@@ -242,3 +242,12 @@ def test_nothing_overflows_however_far_apart_models_are(
     )
     assert (drawn.probability >= 0.1 / 3 * (1 - 1e-9)).all()
     assert drawn.probability.sum() == pytest.approx(1)
+
+
+def test_where_no_order_is_open_pairs_are_drawn_by_what_they_tell() -> None:
+    """The weights of orders were too small for single precision to divide by."""
+    found = pair_distribution(
+        np.array([0.0, 26.0, 52.0]), covariance=1e-3 * np.eye(3), policy="tempered", exploration=0.1
+    )
+    assert np.isfinite(found.probability).all()
+    assert found.probability.sum() == pytest.approx(1.0)

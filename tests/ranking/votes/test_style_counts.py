@@ -80,9 +80,11 @@ def test_emphasis_works_beside_punctuation_of_texts_without_spaces(text: str, ht
     "piece", ["`", "**", "*a ", "![", "[a](", "- ", "> ", "|", "**重。", "_a_", "\\*", "<b", "1. "]
 )
 def test_counting_takes_time_in_proportion_to_the_length(piece: str) -> None:
-    seconds = []
-    for length in (20_000, 160_000):
+    def measure(length: int) -> float:
         began = time.process_time()
         count_markdown(piece * (length // len(piece)))
-        seconds.append(time.process_time() - began)
-    assert seconds[1] < max(24 * seconds[0], 1.0)
+        return time.process_time() - began
+
+    # The best of three: what else the machine does costs processor time, too.
+    short, long = (min(measure(length) for _ in range(3)) for length in (20_000, 160_000))
+    assert long < max(24 * short, 1.0)
