@@ -188,8 +188,8 @@ async def test_the_pairing_notebook_runs_and_finds_a_saving(tmp_path: Path) -> N
 async def test_the_agreement_notebook_runs_and_finds_the_truth(tmp_path: Path) -> None:
     notebook = await run(AGREEMENT, tmp_path)
     text = printed(notebook)
-    # Battles get random ids, and resamples follow their order: bounds of intervals vary widely.
-    assert_alike(read(AGREEMENT), notebook, rel=0.6, least=0.2)
+    # Experts get random ids, and so do their tasks.
+    assert_alike(read(AGREEMENT), notebook, rel=0.2, least=0.03)
 
     held = [int(number) for number in re.findall(r"(\d+) of (?:8|10) intervals hold", text)]
     assert len(held) == 2
