@@ -172,7 +172,7 @@ def words_for(annotation: Any) -> set[str]:  # noqa: ANN401  any annotation
         choices = get_args(annotation)
         return {" or ".join(f'`"{choice}"`' for choice in choices), "text"}
     if get_origin(annotation) is list:
-        return {"list of tables"}
+        return {"list of text"} if get_args(annotation) == (str,) else {"list of tables"}
     if get_origin(annotation) is tuple:
         return {"list of text"}
     if get_origin(annotation) is dict or annotation in (ReasoningSpec, SamplingSpec, TimeoutsSpec):

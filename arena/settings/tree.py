@@ -75,6 +75,8 @@ class ServerSettings(_Section):
     public_url: str | None = None
     secure_cookies: bool = False
     forwarded_allow_ips: str = "127.0.0.1"
+    # Sites of others whose pages may speak to the arena in a visitor's name.
+    allowed_origins: list[str] = []
     # On the loopback alone: what Prometheus reads names models, and when each answered.
     metrics_port: int | None = Field(default=None, ge=1, le=65535)
 
@@ -99,6 +101,17 @@ class ServerSettings(_Section):
         if url is not None and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
             raise ValueError("is not a web address. Write for example https://arena.example.org")
         return url
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _check_origins(cls, origins: list[str]) -> list[str]:
+        for origin in origins:
+            if not re.fullmatch(r"https?://[^\s/?#]+", origin):
+                raise ValueError(
+                    f"has {origin!r}, which is no origin. Write for example"
+                    ' allowed_origins = ["https://www.example.org"], without a path'
+                )
+        return origins
 
     @field_validator("secret")
     @classmethod

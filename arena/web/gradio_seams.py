@@ -56,7 +56,7 @@ _PROGRESS_TICK = 60.0
 USED_ROUTES = re.compile(
     r"$|config$|theme\.css$|(?:assets|static|svelte)/"
     r"|gradio_api/(?:info$|startup-events$|queue/(?:join|data|status)$|run/predict$"
-    r"|cancel$|reset$|heartbeat/)"
+    r"|cancel$|reset$)"
 )
 # Gradio's template advertises Gradio (and names its site) to link previews, and asks for a
 # manifest that only its own server has.

@@ -30,6 +30,9 @@ from arena.web.expert.gate import ExpertGate
 from arena.web.expert.page import ExpertPage
 from arena.web.gradio_seams import BODY_BYTES, mount
 from arena.web.identity import VoterTokens
+from arena.web.intake.addresses import AddressGate
+from arena.web.intake.events import EventGate
+from arena.web.intake.origins import OriginGate
 from arena.web.leaderboard.page import build_leaderboard_page, leaderboard_routes
 from arena.web.listening import Listeners, ListeningGate
 from arena.web.shell import PageShell
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator
 
+    import gradio as gr
     from starlette.types import ASGIApp
 
     from arena.app import Arena
@@ -104,7 +108,7 @@ def build_app(arena: Arena) -> ASGIApp:
             secure_cookies=settings.server.secure_cookies,
         )
     )
-    pages = []
+    pages: dict[str, gr.Blocks] = {}
     listeners = Listeners()
     ideas = _prompt_ideas() if settings.arena.show_prompt_ideas else {}
     for language in LANGUAGES:
@@ -130,19 +134,23 @@ def build_app(arena: Arena) -> ASGIApp:
             panel=panel, texts=texts, language=language, title=settings.arena.title
         ).blocks
         # The longer paths first: a mount takes everything below it.
-        mount(app, board, path=f"/{language}/leaderboard")
-        mount(app, experts, path=f"/{language}/expert")
-        mount(app, battle, path=f"/{language}")
-        pages += [board, experts, battle]
-    layout = fingerprint(pages)
+        mounted = {
+            f"/{language}/leaderboard": board,
+            f"/{language}/expert": experts,
+            f"/{language}": battle,
+        }
+        for path, page in mounted.items():
+            mount(app, page, path=path)
+        pages |= mounted
+    layout = fingerprint(pages.values())
     gate = ExpertGate(
-        LayoutGuard(ListeningGate(app, listeners), layout=layout),
+        LayoutGuard(EventGate(ListeningGate(app, listeners), pages), layout=layout),
         panel=panel,
         title=settings.arena.title,
         secure_cookies=settings.server.secure_cookies,
     )
     return PageShell(
-        gate,
+        AddressGate(OriginGate(gate, allowed=settings.server.allowed_origins)),
         title=settings.arena.title,
         layout=layout,
         tokens=tokens,

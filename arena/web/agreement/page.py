@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from arena.web.texts import Texts
 
 COOKIE = "arena_analyst"
+# Further than any record goes, and a number that every database can count from.
+_LAST_PAGE = 1_000_000
 
 
 def agreement_routes(
@@ -51,7 +53,7 @@ def agreement_routes(
         study: str = "",
         first: str = "",
         second: str = "",
-        page: Annotated[int, Query(ge=1)] = 1,
+        page: Annotated[int, Query(ge=1, le=_LAST_PAGE)] = 1,
     ) -> HTMLResponse | RedirectResponse:
         language = request.url.path.split("/")[1]
         texts = load_texts(language)

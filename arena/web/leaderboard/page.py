@@ -91,7 +91,9 @@ def build_leaderboard_page(
         return show(read_choice(shown), known=shown.get("snapshot"))
 
     def show_chosen(event: gr.EventData) -> Any:  # noqa: ANN401
-        return show(read_choice({"category": event.category, "style": event.style}))
+        # Missing where the page's script did not write it.
+        asked = {name: getattr(event, name, None) for name in ("category", "style")}
+        return show(read_choice(asked))
 
     page_title = f"{texts['leaderboard']['title']} · {title}"
     blocks = gr.Blocks(title=page_title, analytics_enabled=False, fill_width=True)

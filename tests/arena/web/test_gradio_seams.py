@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 PACES = ("sleep_when_free", "progress_update_sleep_when_free")
+JSON = {"content-type": "application/json"}
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 
@@ -146,7 +147,9 @@ async def test_no_table_of_monitoring_is_made_after_an_event(usual: gr.Blocks) -
 @pytest.mark.parametrize("length", [gradio_seams.BODY_BYTES + 1, 50_000_000])
 async def test_a_body_longer_than_any_prompt_is_refused(app: ASGIApp, length: int) -> None:
     async with visitor_of(app) as visitor:
-        answer = await visitor.post("/en/gradio_api/queue/join", content=b" " * length)
+        answer = await visitor.post(
+            "/en/gradio_api/queue/join", content=b" " * length, headers=JSON
+        )
     assert answer.status_code == 413
 
 
@@ -172,3 +175,9 @@ def test_without_katex_there_is_nothing_to_load(
 ) -> None:
     monkeypatch.setattr(gradio_seams, "_ASSETS", tmp_path)
     assert gradio_seams.find_formulas() == gradio_seams.Formulas("", "")
+
+
+async def test_no_page_needs_the_route_that_holds_a_connection_open(pages: list[gr.Blocks]) -> None:
+    """It is shut: each visitor would hold a second stream for nothing."""
+    assert not any(page.get_config_file()["connect_heartbeat"] for page in pages)
+    assert gradio_seams.USED_ROUTES.match("gradio_api/heartbeat/x") is None
