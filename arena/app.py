@@ -80,6 +80,7 @@ async def _connect(
     conductor = Conductor(
         store=store,
         matchmaker=matchmaker,
+        strengths=standing,
         health=health,
         models=models,
         metrics=metrics,

@@ -169,10 +169,9 @@ class Answering:
         }
         self._all = asyncio.create_task(self._finish())
 
-    def draft(self, side: Side) -> SideView | None:
-        """The side as it stands, `None` for one that is not being asked."""
-        draft = self._drafts.get(side)
-        return None if draft is None else draft.view()
+    def drafts(self) -> dict[Side, SideView]:
+        """The sides that are being asked, as they stand."""
+        return {side: draft.view() for side, draft in self._drafts.items()}
 
     @property
     def has_text(self) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from arena.battle.answering import Answering
 from arena.battle.upkeep import Upkeep
+from arena.battle.views import view_battle
 from arena.battle.watching import Watching
 from arena.rules.actions import Action, Terms
 from arena.rules.battles import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from arena.battle.model_health import ModelHealth
     from arena.battle.views import BattleView
     from arena.matchmaking.matchmaker import Matchmaker
+    from arena.matchmaking.strengths import Strengths
     from arena.store import Store
     from serving.protocol import ChatModel
 
@@ -67,7 +69,8 @@ class Conductor:
 
     Args:
         store: the record.
-        matchmaker: draws the pairs, and learns the votes.
+        matchmaker: draws the pairs.
+        strengths: learn the votes.
         health: learns how answers end.
         models: every model that can be asked, by name.
         limits: what a battle may be.
@@ -81,6 +84,7 @@ class Conductor:
         *,
         store: Store,
         matchmaker: Matchmaker,
+        strengths: Strengths,
         health: ModelHealth,
         models: Mapping[str, ChatModel],
         limits: BattleLimits | None = None,
@@ -89,6 +93,7 @@ class Conductor:
     ) -> None:
         self._store = store
         self._matchmaker = matchmaker
+        self._strengths = strengths
         self._health = health
         self._models = models
         self._limits = limits or BattleLimits()
@@ -300,10 +305,11 @@ class Conductor:
             outcome=outcome,
             edition=edition,
         )
-        self._matchmaker.learn(battle)
+        self._strengths.learn(battle)
         if self._metrics is not None and battle.vote is not None:
             self._metrics.voted(battle.vote)
-        return await self._watching.recorded_view(battle)
+        cards = await asyncio.to_thread(self._store.battles.cards)
+        return view_battle(battle, self._terms, cards=cards)
 
     async def votes_of(self, voter_id: str) -> dict[Outcome, int]:
         """How often a voter pressed each button."""

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from arena.rules.actions import Action  # noqa: TC001  dataclass fields are inspected at run time
+from arena.rules.actions import Action, coming_actions, open_actions
 from arena.rules.battles import Battle, BattleStatus, Outcome, Response, ResponseStatus, Side
 from serving.protocol import generation_speed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from arena.rules.actions import Terms
 
 
 class SideState(StrEnum):
@@ -106,8 +112,38 @@ _UNRECORDED = {
 }
 
 
-def recorded_side(battle: Battle, side: Side, *, reveal: Reveal | None = None) -> SideView:
-    """The view of a side as it is on record."""
+def view_battle(
+    battle: Battle,
+    terms: Terms,
+    *,
+    cards: Mapping[str, Mapping[str, object]],
+    drafts: Mapping[Side, SideView] | None = None,
+) -> BattleView:
+    """A battle as its voter may see it, with the names once there is a vote.
+
+    Args:
+        battle: as on record.
+        terms: of the arena.
+        cards: the models' rows on record by name, read only where there is a vote.
+        drafts: the sides that are being answered, as far as they have come.
+    """
+    a, b = ((drafts or {}).get(side) or _recorded_side(battle, side, cards=cards) for side in Side)
+    return BattleView(
+        battle_id=battle.id,
+        prompts=battle.prompts,
+        status=battle.status,
+        edition=battle.edition,
+        open=open_actions(battle, terms),
+        coming=coming_actions(battle, terms),
+        a=a,
+        b=b,
+        outcome=None if battle.vote is None else battle.vote.outcome,
+    )
+
+
+def _recorded_side(
+    battle: Battle, side: Side, *, cards: Mapping[str, Mapping[str, object]]
+) -> SideView:
     last = len(battle.prompts) - 1
     responses = [battle.response(turn, side) for turn in range(last + 1)]
     answers = tuple("" if response is None else response.text for response in responses)
@@ -121,11 +157,11 @@ def recorded_side(battle: Battle, side: Side, *, reveal: Reveal | None = None) -
         answers=answers,
         state=_STATES[latest.status],
         problem=latest.error_kind,
-        reveal=reveal,
+        reveal=_reveal(cards[battle.pairing.model(side)], latest) if battle.vote else None,
     )
 
 
-def reveal_of(card: dict[str, object], response: Response | None) -> Reveal:
+def _reveal(card: Mapping[str, object], response: Response) -> Reveal:
     """What is told about a side's model after the vote.
 
     Args:
@@ -137,17 +173,13 @@ def reveal_of(card: dict[str, object], response: Response | None) -> Reveal:
         organisation=str(card["organisation"]),
         license=str(card["license"]),
         description=str(card["description"]),
-        tokens_per_second=None if response is None else _speed(response),
-        completion_tokens=None if response is None else response.completion_tokens,
-        time_to_first_token=None if response is None else response.time_to_first_token,
-        reasoning="" if response is None else response.reasoning,
-        was_cut=response is not None and response.finish_reason == "length",
-    )
-
-
-def _speed(response: Response) -> float | None:
-    return generation_speed(
-        response.completion_tokens,
+        tokens_per_second=generation_speed(
+            response.completion_tokens,
+            time_to_first_token=response.time_to_first_token,
+            duration=response.duration,
+        ),
+        completion_tokens=response.completion_tokens,
         time_to_first_token=response.time_to_first_token,
-        duration=response.duration,
+        reasoning=response.reasoning,
+        was_cut=response.finish_reason == "length",
     )

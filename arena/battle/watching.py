@@ -8,9 +8,8 @@ from collections import Counter
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
 
-from arena.battle.views import BattleView, recorded_side, reveal_of
-from arena.rules.actions import coming_actions, open_actions
-from arena.rules.battles import Battle, BattleError, BattleStatus, Side
+from arena.battle.views import BattleView, view_battle
+from arena.rules.battles import Battle, BattleError, BattleStatus
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -58,7 +57,7 @@ class Watching:
     async def view(self, battle: Battle) -> BattleView:
         """A battle as its voter may see it now."""
         live = self.live.get(battle.id)
-        return await self.recorded_view(battle) if live is None else self.live_view(live)
+        return await self._recorded_view(battle) if live is None else self.live_view(live)
 
     async def watch(self, battle_id: str, voter_id: str) -> AsyncGenerator[BattleView]:
         """The battle whenever there is something new to show, until it has settled.
@@ -87,41 +86,9 @@ class Watching:
                 return
             await asyncio.sleep(FIRST_TEXT_TICK)
 
-    async def recorded_view(self, battle: Battle) -> BattleView:
-        """A battle as its record shows it, with the names once there is a vote."""
-        reveals = {}
-        if battle.vote is not None:
-            cards = await asyncio.to_thread(self._store.battles.cards)
-            last = len(battle.prompts) - 1
-            for side in Side:
-                card = cards[battle.pairing.model(side)]
-                reveals[side] = reveal_of(card, battle.response(last, side))
-        return BattleView(
-            battle_id=battle.id,
-            prompts=battle.prompts,
-            status=battle.status,
-            edition=battle.edition,
-            open=open_actions(battle, self._terms),
-            coming=coming_actions(battle, self._terms),
-            a=recorded_side(battle, Side.A, reveal=reveals.get(Side.A)),
-            b=recorded_side(battle, Side.B, reveal=reveals.get(Side.B)),
-            outcome=None if battle.vote is None else battle.vote.outcome,
-        )
-
     def live_view(self, live: Answering) -> BattleView:
         """A battle that is being answered, as far as it has come."""
-        battle = live.battle
-        a, b = (live.draft(side) or recorded_side(battle, side) for side in Side)
-        return BattleView(
-            battle_id=battle.id,
-            prompts=battle.prompts,
-            status=BattleStatus.ANSWERING,
-            edition=battle.edition,
-            open=open_actions(battle, self._terms),
-            coming=coming_actions(battle, self._terms),
-            a=a,
-            b=b,
-        )
+        return view_battle(live.battle, self._terms, cards={}, drafts=live.drafts())
 
     def stop_if_left(self, live: Answering) -> None:
         """Stops the models if nobody watches for the length of the grace."""
@@ -160,11 +127,15 @@ class Watching:
                 battle = await self._read(battle_id, voter_id, patient=is_shown)
             if battle_id in self.live:  # asked again in the meantime
                 continue
-            yield await self.recorded_view(battle)
+            yield await self._recorded_view(battle)
             is_shown = True
             if battle.status is not BattleStatus.ANSWERING:
                 return
             await asyncio.sleep(ELSEWHERE_TICK)  # another process answers it
+
+    async def _recorded_view(self, battle: Battle) -> BattleView:
+        cards = {} if battle.vote is None else await asyncio.to_thread(self._store.battles.cards)
+        return view_battle(battle, self._terms, cards=cards)
 
     async def _read(self, battle_id: str, voter_id: str, *, patient: bool) -> Battle:
         """A battle on record; with patience, also once a database that is away has come back."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
     from arena.matchmaking.strengths import Strengths
-    from arena.rules.battles import Battle
     from arena.settings import MatchmakingSettings
     from ranking.pairing.policies import PairDistribution
     from ranking.pairing.posterior import Posterior
@@ -147,11 +146,6 @@ class Matchmaker:
             probability=float(distribution.probability[pair]),
             candidates=candidates,
         )
-
-    def learn(self, battle: Battle) -> None:
-        """Learns the vote on a battle, if it has one that counts."""
-        if battle.vote is not None and not battle.vote.is_excluded:
-            self._standing.learn(battle.vote, battle.pairing)
 
     def outlook(self, most: int | None = None) -> Outlook:
         """The pairs that may be drawn next; safe in any thread.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arena.rules.battles import Pairing, Vote
+    from arena.rules.battles import Battle, Pairing
     from arena.store import Tally
     from arena.store.tally import Census
 
@@ -95,14 +95,17 @@ class Strengths:
         counted = 0 if self._counted is None else self._counted.votes
         return counted + len(self._pending)
 
-    def learn(self, vote: Vote, pairing: Pairing) -> None:
-        """Learns a vote that was committed and counts; one that it knows changes nothing."""
+    def learn(self, battle: Battle) -> None:
+        """Learns the vote on a battle, if it has one that counts; a known one changes nothing."""
+        vote = battle.vote
+        if vote is None or vote.is_excluded:
+            return
         until = 0 if self._counted is None else self._counted.last_vote_id
         if vote.id <= until or vote.id in self._pending:
             return
-        self._pending[vote.id] = (pairing, vote.outcome)
+        self._pending[vote.id] = (battle.pairing, vote.outcome)
         index, posterior = self._known
-        self._known = index, _update(posterior, index, pairing, vote.outcome)
+        self._known = index, _update(posterior, index, battle.pairing, vote.outcome)
         self.version += 1
 
     async def catch_up(self) -> None:

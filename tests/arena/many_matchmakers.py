@@ -76,7 +76,7 @@ def _work(url: str, number: int, battles: int, ready: Barrier) -> None:
         odds = STRENGTHS[pairing.model_a] - STRENGTHS[pairing.model_b]
         wins = random.random() < 1 / (1 + np.exp(-odds))
         outcome = Outcome.MODEL_A if wins else Outcome.MODEL_B
-        matchmaker.learn(store.battles.vote(battle.id, voter_id=voter_id, outcome=outcome))
+        standing.learn(store.battles.vote(battle.id, voter_id=voter_id, outcome=outcome))
     ready.wait()  # all votes are cast
     asyncio.run(standing.catch_up())
     known = standing.of(NAMES)

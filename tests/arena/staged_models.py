@@ -124,6 +124,7 @@ async def conducting(
             absent=lambda: health.resting,
             seed=5,
         ),
+        strengths=standing,
         health=health,
         models=named,
         limits=BattleLimits(**{"grace_seconds": 60.0, **limits}),  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from arena.matchmaking.matchmaker import Matchmaker
 from arena.matchmaking.strengths import Strengths
-from arena.rules.battles import Outcome, Vote
+from arena.rules.battles import Battle, BattleStatus, Outcome, Vote
 from arena.store import Tally, open_store
 from arena.store.tally import Census
 from ranking import OUTCOMES
@@ -30,6 +30,8 @@ from ranking.pairing.simulate import draw_strengths, simulate_votes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from arena.rules.battles import Pairing
 
 GOAL_SECONDS = 0.001
 
@@ -80,20 +82,25 @@ def _play(
     outcomes = tuple(Outcome)
     for number in range(1, rounds + 1):
         pairing = matchmaker.draw()
-        vote = _vote(last_vote + number, outcomes[number % 3])
-        learned.append(_time(partial(standing.learn, vote, pairing)))
+        battle = _voted(pairing, last_vote + number, outcomes[number % 3])
+        learned.append(_time(partial(standing.learn, battle)))
         drawn.append(_time(matchmaker.draw))
         again.append(_time(matchmaker.draw))
     return learned, drawn, again
 
 
-def _vote(number: int, outcome: Outcome) -> Vote:
-    return Vote(
-        id=number,
-        battle_id=f"battle-{number}",
-        voter_id="voter-1",
-        outcome=outcome,
-        created_at=datetime.now(UTC),
+def _voted(pairing: Pairing, number: int, outcome: Outcome) -> Battle:
+    battle_id, voter_id, now = f"battle-{number}", "voter-1", datetime.now(UTC)
+    vote = Vote(id=number, battle_id=battle_id, voter_id=voter_id, outcome=outcome, created_at=now)
+    return Battle(
+        id=battle_id,
+        voter_id=voter_id,
+        pairing=pairing,
+        status=BattleStatus.VOTED,
+        prompts=("Why?",),
+        responses=(),
+        vote=vote,
+        created_at=now,
     )
 
 

@@ -124,8 +124,7 @@ async def test_the_version_grows_with_everything_that_can_be_shown() -> None:
     await desk.finish()
     versions.append(desk.answering.version)
     assert versions == sorted(set(versions))
-    view = desk.answering.draft(Side.A)
-    assert view is not None
+    view = desk.answering.drafts()[Side.A]
     assert (view.answers, view.state) == (("One two",), SideState.COMPLETE)
 
 
@@ -134,7 +133,7 @@ async def test_only_the_sides_that_are_asked_are_drafts() -> None:
     a, b = StagedModel("A"), StagedModel("B")
     desk = Desk(battle, a, b, Side.B)
     stored = await desk.finish()
-    assert desk.answering.draft(Side.A) is None
+    assert Side.A not in desk.answering.drafts()
     assert a.asked == []
     assert stored[Side.B].attempt == 1
     assert desk.answering.status is BattleStatus.READY
@@ -197,6 +196,5 @@ async def test_what_could_not_be_stored_is_no_outcome() -> None:
     await desk.finish()
     assert desk.answering.outcome is None
     assert desk.answering.status is BattleStatus.FAILED
-    view = desk.answering.draft(Side.B)
-    assert view is not None
+    view = desk.answering.drafts()[Side.B]
     assert (view.state, view.problem) == (SideState.FAILED, "NotStored")

@@ -133,24 +133,23 @@ async def test_a_vote_is_learned_at_once_and_a_second_click_is_not_a_second_vote
     before = chances(matchmaker)
     battle_id = cast(store, "Amber", "Birch", Outcome.MODEL_A)
     battle = store.battles.get(battle_id, voter_id="voter-1")
-    matchmaker.learn(battle)
+    standing.learn(battle)
     after = chances(matchmaker)
     pair = frozenset(("Amber", "Birch"))
     assert after[pair] < before[pair]
     assert standing.votes == 1
-    matchmaker.learn(battle)
+    standing.learn(battle)
     assert chances(matchmaker) == after
     await standing.catch_up()
-    matchmaker.learn(battle)
+    standing.learn(battle)
     assert standing.votes == 1
 
 
 def test_a_vote_that_does_not_count_is_not_learned(store: Store) -> None:
     standing = untaught(store)
-    matchmaker = Matchmaker(NAMES, standing, policy="uncertainty", exploration=0.1)
     reason = ExclusionReason.IDENTITY_REVEALED
     battle_id = cast(store, "Amber", "Birch", Outcome.MODEL_A, exclusion=reason)
-    matchmaker.learn(store.battles.get(battle_id, voter_id="voter-1"))
+    standing.learn(store.battles.get(battle_id, voter_id="voter-1"))
     assert standing.votes == 0
 
 

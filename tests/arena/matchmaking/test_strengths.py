@@ -38,11 +38,6 @@ def voted(store: Store, a: str, b: str, outcome: Outcome) -> Battle:
     return store.battles.get(cast(store, a, b, outcome), voter_id="voter-1")
 
 
-def learn(standing: Strengths, battle: Battle) -> None:
-    assert battle.vote is not None
-    standing.learn(battle.vote, battle.pairing)
-
-
 def strengths(standing: Strengths, names: tuple[str, ...] = NAMES) -> list[float]:
     found = standing.of(names).strengths
     return [float(value) for value in found - found.mean()]
@@ -60,11 +55,11 @@ async def test_before_the_first_vote_all_are_alike(store: Store) -> None:
 async def test_the_first_vote_on_a_model_that_was_withdrawn_is_taken(store: Store) -> None:
     standing = make(store)
     await standing.catch_up()
-    learn(standing, voted(store, "Amber", "Gone", Outcome.MODEL_A))
+    standing.learn(voted(store, "Amber", "Gone", Outcome.MODEL_A))
     assert (standing.votes, strengths(standing)) == (1, [0, 0, 0, 0])
     await standing.catch_up()
     assert standing.votes_on(("Amber", "Gone")) == (1, 1)
-    learn(standing, voted(store, "Amber", "Gone", Outcome.MODEL_A))
+    standing.learn(voted(store, "Amber", "Gone", Outcome.MODEL_A))
     assert standing.votes_on(("Amber", "Gone")) == (2, 2)
 
 
@@ -73,7 +68,7 @@ async def test_a_restart_knows_what_the_last_process_knew(store: Store) -> None:
     first = make(store)
     await first.catch_up()
     for outcome in (Outcome.MODEL_A, Outcome.TIE, Outcome.BOTH_BAD):
-        learn(first, voted(store, "Amber", "Dune", outcome))
+        first.learn(voted(store, "Amber", "Dune", outcome))
     assert first.votes == 503
     await first.catch_up()
     restarted = make(store)
@@ -90,7 +85,7 @@ async def test_one_vote_learned_at_once_is_nearly_what_a_fit_makes_of_it(store: 
     standing = make(store)
     await standing.catch_up()
     before = strengths(standing)
-    learn(standing, voted(store, "Dune", "Amber", Outcome.MODEL_A))
+    standing.learn(voted(store, "Dune", "Amber", Outcome.MODEL_A))
     at_once = strengths(standing)
     await standing.catch_up()
     assert strengths(standing) == pytest.approx(at_once, abs=0.01 * abs(at_once[0] - before[0]))
@@ -98,7 +93,7 @@ async def test_one_vote_learned_at_once_is_nearly_what_a_fit_makes_of_it(store: 
 
 async def test_votes_of_other_processes_are_picked_up(store: Store) -> None:
     one, other = make(store), make(store)
-    learn(one, voted(store, "Amber", "Birch", Outcome.MODEL_A))
+    one.learn(voted(store, "Amber", "Birch", Outcome.MODEL_A))
     assert strengths(other) == [0, 0, 0, 0]
     version = other.version
     await other.catch_up()
@@ -112,13 +107,13 @@ async def test_what_is_committed_while_it_counts_is_neither_lost_nor_known_twice
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     standing = make(store)
-    learn(standing, voted(store, "Amber", "Birch", Outcome.MODEL_A))
+    standing.learn(voted(store, "Amber", "Birch", Outcome.MODEL_A))
     count = type(store.votes).tally
 
     def count_while_people_vote(self: object, known: Tally | None) -> Tally:
-        learn(standing, voted(store, "Amber", "Birch", Outcome.MODEL_A))  # the count has it
+        standing.learn(voted(store, "Amber", "Birch", Outcome.MODEL_A))  # the count has it
         counted = count(store.votes, known)
-        learn(standing, voted(store, "Amber", "Birch", Outcome.MODEL_A))  # and not this one
+        standing.learn(voted(store, "Amber", "Birch", Outcome.MODEL_A))  # and not this one
         return counted
 
     monkeypatch.setattr(type(store.votes), "tally", count_while_people_vote)
@@ -133,7 +128,7 @@ async def test_what_is_committed_while_it_counts_is_neither_lost_nor_known_twice
 
 async def test_a_vote_taken_out_is_forgotten(store: Store) -> None:
     standing = make(store)
-    learn(standing, voted(store, "Amber", "Birch", Outcome.MODEL_A))
+    standing.learn(voted(store, "Amber", "Birch", Outcome.MODEL_A))
     await standing.catch_up()
     with store.engine.begin() as connection:
         connection.execute(update(votes).values(retracted_at=NOW))
@@ -154,7 +149,7 @@ async def test_a_model_that_came_late_is_a_newcomer_until_it_has_caught_up(store
         cast(store, "Gone", "Amber", Outcome.TIE, voter_id=f"voter-{number}")
     await standing.catch_up()
     assert standing.newcomers(("Gone", "Amber")).tolist() == [True, False]
-    learn(standing, voted(store, "Gone", "Birch", Outcome.MODEL_A))
+    standing.learn(voted(store, "Gone", "Birch", Outcome.MODEL_A))
     assert not standing.newcomers(names).any()  # at once, not at the next count
     restarted = make(store, names)
     await restarted.catch_up()
@@ -191,6 +186,6 @@ async def test_a_recount_costs_no_knowledge(store: Store, monkeypatch: pytest.Mo
     cast_many(store, NAMES, 50)
     standing = make(store)
     await standing.catch_up()
-    learn(standing, voted(store, "Amber", "Birch", Outcome.TIE))
+    standing.learn(voted(store, "Amber", "Birch", Outcome.TIE))
     await standing.catch_up()
     assert standing.votes == 51
