@@ -10,16 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from datetime import UTC, datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import arena
-from arena.leaderboards.fits import BoardFits
-from arena.leaderboards.published import OVERALL, Choice, PublishedBoard, describe_parts
+from arena.leaderboards.published import OVERALL, Choice, Part, PublishedBoard, describe_parts
 from arena.leaderboards.recipe import Recipe
-from arena.leaderboards.style import StyleRecord
+from arena.leaderboards.style_boards import StyleBoards
 from arena.leaderboards.views import look_at
+from ranking import Comparisons, Leaderboard, compute_leaderboard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,17 +26,13 @@ if TYPE_CHECKING:
     from arena.leaderboards.published import StyleParts
     from arena.leaderboards.views import BoardView
     from arena.settings import LeaderboardSettings
-    from arena.store import Snapshot, Store, Tally
+    from arena.store import OutcomeCount, Snapshot, Store, Tally
     from arena.store.tally import Census
 
 logger = logging.getLogger(__name__)
 
 # A refresh that takes long is made less often: at most a twentieth of one core.
 REST_PER_SECOND_OF_WORK = 20.0
-# Boards at equal style need a line a vote instead of a count a pair: they are computed less
-# often, and at most for a hundredth of the time.
-STYLE_SECONDS = 60.0
-STYLE_REST_PER_SECOND = 100.0
 
 
 class LeaderboardKeeper:
@@ -68,9 +63,9 @@ class LeaderboardKeeper:
         self._models = tuple(models)
         self._lock = Lock()
         self._recipe = Recipe.from_settings(settings)
-        self._fits = BoardFits(self._recipe)
-        self._styles = StyleRecord(store)
-        self._style_rest = STYLE_SECONDS
+        self._styles = StyleBoards(store, self._recipe)
+        # A vote is of one category at most, so the others' boards are as they were.
+        self._ranked: dict[str, tuple[Sequence[OutcomeCount], Leaderboard]] = {}
         self._board: PublishedBoard | None = None
         self._read_until = 0  # the newest snapshot seen, readable or not
         self._cards: dict[str, dict[str, Any]] = {}
@@ -159,8 +154,8 @@ class LeaderboardKeeper:
     def _publish(self) -> None:
         """Computes a board from all votes that count and records it."""
         tally = self._census.count()
-        leaderboard = self._fits.rank(tally.counts())
-        parts = describe_parts(self._fits.rank_categories(tally), self._rank_styles(tally))
+        leaderboard = self._rank(tally.counts())
+        parts = describe_parts(self._rank_categories(tally), self._rank_styles(tally))
         self._store.snapshots.add(
             votes=tally.votes,
             last_vote_id=tally.last_vote_id,
@@ -168,6 +163,32 @@ class LeaderboardKeeper:
             settings=self._snapshot_settings(),
             board={**leaderboard.to_dict(), "boards": parts},
         )
+
+    def _rank(self, counts: Sequence[OutcomeCount]) -> Leaderboard:
+        """The board of these votes, empty where there are none; other cores are the pages'."""
+        if not counts:
+            told = self._recipe.options.to_dict()
+            return Leaderboard(entries=(), battles=(), win_rates=(), method=told)
+        a, b, outcomes, votes = zip(*counts, strict=True)
+        return compute_leaderboard(
+            Comparisons.from_counts(a, b, outcomes, votes),
+            self._recipe.options,
+            threads=1,
+            fragility=True,
+        )
+
+    def _rank_categories(self, tally: Tally) -> dict[str, Part]:
+        """A board for each category with enough votes."""
+        parts = {}
+        for name, counts in tally.counts_by_category().items():
+            votes = sum(count.votes for count in counts)
+            if votes < self._recipe.min_votes:
+                continue
+            known = self._ranked.get(name)
+            if known is None or known[0] != counts:
+                known = self._ranked[name] = (counts, self._rank(counts))
+            parts[name] = Part(votes=votes, leaderboard=known[1])
+        return parts
 
     def _is_style_stale(self) -> bool:
         """Whether votes came since the boards at equal style, and these may be computed."""
@@ -179,25 +200,13 @@ class LeaderboardKeeper:
             board.votes, board.last_vote_id
         ):  # fmt: skip
             return False
-        return self._is_style_due(style) and self._styles.catch_up(self._census.count())
-
-    def _is_style_due(self, style: StyleParts | None) -> bool:
-        """Whether the last time is long enough ago, whichever process it was."""
-        if style is None:
-            return True
-        return datetime.now(UTC) - style.computed_at >= timedelta(seconds=self._style_rest)
+        return self._styles.can_rank(style, self._census.count())
 
     def _rank_styles(self, tally: Tally) -> StyleParts | None:
         """Boards at equal style if they are due, else those that there are."""
         board = self._board
         known = board.style if board is not None and self._is_made_alike(board) else None
-        if not self._is_style_due(known) or not self._styles.catch_up(tally):
-            return known
-        started = time.monotonic()
-        parts = self._fits.rank_styles(self._styles.votes(tally), tally)
-        worked = time.monotonic() - started
-        self._style_rest = max(STYLE_SECONDS, STYLE_REST_PER_SECOND * worked)
-        return parts
+        return self._styles.rank(tally) if self._styles.can_rank(known, tally) else known
 
     def _adopt(self) -> None:
         """Takes over the latest snapshot and the cards if they are new here."""

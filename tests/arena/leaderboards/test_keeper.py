@@ -505,7 +505,7 @@ def test_texts_are_read_once_and_the_board_at_equal_style_follows_when_it_is_due
     boards.refresh()
     assert (count_snapshots(store), len(read)) == (2, 300)  # not due yet
 
-    monkeypatch.setattr(boards, "_style_rest", 0.0)
+    monkeypatch.setattr(boards._styles, "_rest", 0.0)
     boards.refresh()
     assert (count_votes(boards, OVERALL), count_votes(boards, EQUAL_STYLE)) == (304, 304)
     assert read == list(range(1, 306))
