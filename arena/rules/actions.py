@@ -1,7 +1,11 @@
-"""What may be done in a battle, and when: pages show what is open here, the record enforces it."""
+"""What may be done in a battle, and when, and which votes count.
+
+Pages show what is open here, the record enforces it.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,9 +15,11 @@ from arena.rules.battles import (
     BattleClosed,
     BattleError,
     BattleStatus,
+    ExclusionReason,
     InvalidPrompt,
     ModelGone,
     NothingToRetry,
+    Response,
     SentTwice,
     Side,
     TurnTaken,
@@ -153,6 +159,20 @@ def check_edition(battle: Battle, *, edition: int | None) -> None:
         raise SentTwice(battle)
 
 
+def names_itself(battle: Battle) -> bool:
+    """Whether an answer told the voter which model wrote it.
+
+    Every attempt counts, for the voter has read it. A prompt that mentions the name itself
+    makes the mentions of the answers to it and to later ones no revelation.
+    """
+    return any(_reveals_its_model(battle, response) for response in battle.responses)
+
+
+def exclusion_of(battle: Battle) -> ExclusionReason | None:
+    """Why a vote on this battle would not count, `None` where it would."""
+    return ExclusionReason.IDENTITY_REVEALED if names_itself(battle) else None
+
+
 def _find_refusal(action: Action, battle: Battle, terms: Terms) -> BattleError | None:
     return _refuse_by_state(action, battle) or _refuse_by_terms(action, battle, terms)
 
@@ -180,3 +200,10 @@ def _refuse_by_terms(action: Action, battle: Battle, terms: Terms) -> BattleErro
         if turns >= terms.max_turns:
             return InvalidPrompt("too_many_turns", value=turns + 1, limit=terms.max_turns)
     return None
+
+
+def _reveals_its_model(battle: Battle, response: Response) -> bool:
+    model = re.escape(battle.pairing.model(response.side))
+    name = re.compile(rf"(?<!\w){model}(?!\w)", re.IGNORECASE)
+    asked = "\n".join(battle.prompts[: response.turn + 1])
+    return name.search(response.text) is not None and name.search(asked) is None

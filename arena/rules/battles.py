@@ -285,27 +285,6 @@ class Battle:
         return len(self.responses)
 
 
-def names_itself(battle: Battle) -> bool:
-    """Whether an answer told the voter which model wrote it.
-
-    Every attempt counts, for the voter has read it. A prompt that mentions the name itself
-    makes the mentions of the answers to it and to later ones no revelation.
-    """
-    return any(_reveals_its_model(battle, response) for response in battle.responses)
-
-
-def _reveals_its_model(battle: Battle, response: Response) -> bool:
-    model = re.escape(battle.pairing.model(response.side))
-    name = re.compile(rf"(?<!\w){model}(?!\w)", re.IGNORECASE)
-    asked = "\n".join(battle.prompts[: response.turn + 1])
-    return name.search(response.text) is not None and name.search(asked) is None
-
-
-def exclusion_of(battle: Battle) -> ExclusionReason | None:
-    """Why a vote on this battle would not count, `None` where it would."""
-    return ExclusionReason.IDENTITY_REVEALED if names_itself(battle) else None
-
-
 def settled_status(statuses: tuple[ResponseStatus, ...]) -> BattleStatus:
     """The status of a battle whose sides ended like this.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, exists, func, insert, select, update
+from sqlalchemy import exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from arena.rules.actions import (
@@ -17,6 +17,7 @@ from arena.rules.actions import (
     check_edition,
     check_turn,
     check_vote,
+    exclusion_of,
 )
 from arena.rules.battles import (
     Battle,
@@ -24,56 +25,27 @@ from arena.rules.battles import (
     Outcome,
     Pairing,
     Response,
-    ResponseStatus,
     SentTwice,
-    Side,
     UnknownBattle,
-    Vote,
     VoterKind,
-    exclusion_of,
 )
-from arena.settings.shipped import read_prompts
-from arena.store.conditions import is_excluded
-from arena.store.tables import battles, exclusions, models, responses, turns, voters, votes
+from arena.store.battle_rows import (
+    add_battle,
+    add_response,
+    add_turn,
+    add_vote,
+    load_battle,
+    set_status,
+    settle,
+)
+from arena.store.tables import models, voters, votes
 from arena.store.transactions import begin_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from sqlalchemy import ColumnElement, RowMapping, Table
+    from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection, Engine
-
-
-# Made once: to put a statement together takes longer than to run it.
-_ADD_BATTLE, _ADD_TURN, _ADD_RESPONSE = insert(battles), insert(turns), insert(responses)
-_ADD_VOTE = insert(votes).returning(votes.c.id)
-_SETTLE = (
-    update(battles)
-    .where(
-        battles.c.id == bindparam("battle"),
-        battles.c.status == BattleStatus.ANSWERING,
-        battles.c.worker_id == bindparam("worker"),
-    )
-    .values(status=bindparam("settled"), worker_id=None, updated_at=bindparam("now"))
-)
-_SET_STATUS = (
-    update(battles)
-    .where(battles.c.id == bindparam("battle"))
-    .values(status=bindparam("becomes"), worker_id=bindparam("worker"), updated_at=bindparam("now"))
-)
-_BATTLE = select(battles).where(battles.c.id == bindparam("battle"))
-# SQLite has no row locks; its write lock is held by whoever means to write.
-_LOCKED_BATTLE = _BATTLE.with_for_update()
-_PROMPTS = (
-    select(turns.c.prompt).where(turns.c.battle_id == bindparam("battle")).order_by(turns.c.turn)
-)
-_RESPONSES = (
-    select(responses).where(responses.c.battle_id == bindparam("battle")).order_by(responses.c.id)
-)
-_OWN_VOTE = select(votes, is_excluded().label("is_excluded")).where(
-    votes.c.battle_id == bindparam("battle"), votes.c.voter_id == bindparam("voter")
-)
-_RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
 
 
 class BattleRecords:
@@ -138,7 +110,7 @@ class BattleRecords:
             with begin_write(self._engine) as connection:
                 _check_is_new(connection, battle)
                 _ensure_voter(connection, voter_id, now)
-                _add_battle(connection, battle, worker_id)
+                add_battle(connection, battle, worker_id)
         except IntegrityError:  # another process was first
             with self._engine.connect() as connection:
                 _check_is_new(connection, battle)
@@ -174,8 +146,8 @@ class BattleRecords:
             battle.check_owner(voter_id)
             check_turn(battle, prompt, turn=turn)
             check_action(Action.FOLLOW_UP, battle, terms)
-            _add_turn(connection, battle_id, len(battle.prompts), prompt, _now())
-            _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
+            add_turn(connection, battle_id, len(battle.prompts), prompt, _now())
+            set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
         prompts = (*battle.prompts, prompt)
         return replace(battle, prompts=prompts, status=BattleStatus.ANSWERING)
 
@@ -208,13 +180,13 @@ class BattleRecords:
             battle.check_owner(voter_id)
             check_edition(battle, edition=edition)
             check_action(action, battle, terms)
-            _set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
+            set_status(connection, battle_id, BattleStatus.ANSWERING, worker_id)
         return replace(battle, status=BattleStatus.ANSWERING)
 
     def add_response(self, battle_id: str, response: Response) -> None:
         """Records an ended answer."""
         with begin_write(self._engine) as connection:
-            _add_response(connection, battle_id, response)
+            add_response(connection, battle_id, response)
 
     def add_last_response(
         self, battle_id: str, response: Response, status: BattleStatus, *, worker_id: str
@@ -225,8 +197,8 @@ class BattleRecords:
             Whether the battle was settled, see `settle`; the answer is on record anyway.
         """
         with begin_write(self._engine) as connection:
-            _add_response(connection, battle_id, response)
-            return _settle(connection, battle_id, status, worker_id)
+            add_response(connection, battle_id, response)
+            return settle(connection, battle_id, status, worker_id)
 
     def settle(self, battle_id: str, status: BattleStatus, *, worker_id: str) -> bool:
         """Records that both sides have ended and what that makes of the battle.
@@ -238,7 +210,7 @@ class BattleRecords:
             Whether it was for this worker to say.
         """
         with begin_write(self._engine) as connection:
-            return _settle(connection, battle_id, status, worker_id)
+            return settle(connection, battle_id, status, worker_id)
 
     def get(self, battle_id: str, *, voter_id: str) -> Battle:
         """A voter's battle.
@@ -280,7 +252,7 @@ class BattleRecords:
                 if battle.vote is not None:
                     return battle
                 check_vote(battle, edition=edition)
-                vote = _add_vote(connection, battle, outcome)
+                vote = add_vote(connection, battle, outcome, exclusion=exclusion_of(battle))
             return replace(battle, status=BattleStatus.VOTED, vote=vote)
         except IntegrityError:
             battle = self.get(battle_id, voter_id=voter_id)
@@ -300,10 +272,6 @@ class BattleRecords:
         return {outcome: found.get(outcome, 0) for outcome in Outcome}
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def _check_is_new(connection: Connection, battle: Battle) -> None:
     """Raises unless no battle has this one's id; only pages send an id that may be taken."""
     try:
@@ -312,24 +280,6 @@ def _check_is_new(connection: Connection, battle: Battle) -> None:
         return
     known.check_owner(battle.voter_id)
     raise SentTwice(known)
-
-
-def _add_battle(connection: Connection, battle: Battle, worker_id: str) -> None:
-    (prompt,) = battle.prompts
-    known = read_prompts().get(prompt)
-    row = {
-        "id": battle.id,
-        "voter_id": battle.voter_id,
-        "status": battle.status,
-        "worker_id": worker_id,
-        "created_at": battle.created_at,
-        "updated_at": battle.created_at,
-        "category": known and known.category,
-        "language": known and known.language,
-        **asdict(battle.pairing),
-    }
-    connection.execute(_ADD_BATTLE, row)
-    _add_turn(connection, battle.id, 0, prompt, battle.created_at)
 
 
 def _ensure_voter(connection: Connection, voter_id: str, now: datetime) -> None:
@@ -354,97 +304,5 @@ def _insert_new(
     return True
 
 
-def _add_turn(
-    connection: Connection, battle_id: str, turn: int, prompt: str, now: datetime
-) -> None:
-    row = {"battle_id": battle_id, "turn": turn, "prompt": prompt, "created_at": now}
-    connection.execute(_ADD_TURN, row)
-
-
-def _add_response(connection: Connection, battle_id: str, response: Response) -> None:
-    row = {name: getattr(response, name) for name in _RESPONSE_FIELDS}
-    connection.execute(_ADD_RESPONSE, {"battle_id": battle_id, **row})
-
-
-def _settle(connection: Connection, battle_id: str, status: BattleStatus, worker_id: str) -> bool:
-    told = {"battle": battle_id, "worker": worker_id, "settled": status, "now": _now()}
-    return connection.execute(_SETTLE, told).rowcount == 1
-
-
-def _set_status(
-    connection: Connection, battle_id: str, status: BattleStatus, worker_id: str | None
-) -> None:
-    told = {"battle": battle_id, "becomes": status, "worker": worker_id, "now": _now()}
-    connection.execute(_SET_STATUS, told)
-
-
-def _add_vote(connection: Connection, battle: Battle, outcome: Outcome) -> Vote:
-    row = {
-        "battle_id": battle.id,
-        "voter_id": battle.voter_id,
-        "outcome": outcome,
-        "created_at": _now(),
-    }
-    vote_id = connection.execute(_ADD_VOTE, row).scalar_one()
-    _set_status(connection, battle.id, BattleStatus.VOTED, None)
-    reason = exclusion_of(battle)
-    if reason is not None:
-        excluded = {"vote_id": vote_id, "reason": reason, "note": "", "created_at": _now()}
-        connection.execute(insert(exclusions), excluded)
-    return _vote({**row, "id": vote_id, "is_excluded": reason is not None})
-
-
-def load_battle(connection: Connection, battle_id: str, *, lock: bool = False) -> Battle:
-    """Reads a battle; `lock` keeps its row from other writers until the commit."""
-    which = {"battle": battle_id}
-    row = connection.execute(_LOCKED_BATTLE if lock else _BATTLE, which).mappings().one_or_none()
-    if row is None:
-        raise UnknownBattle(battle_id)
-    vote = None
-    if row["status"] == BattleStatus.VOTED:
-        own = {**which, "voter": row["voter_id"]}
-        vote = connection.execute(_OWN_VOTE, own).mappings().one()
-    return _battle(
-        row,
-        prompts=tuple(connection.scalars(_PROMPTS, which)),
-        answers=connection.execute(_RESPONSES, which).mappings().all(),
-        vote=vote,
-    )
-
-
-def _battle(
-    row: RowMapping,
-    *,
-    prompts: tuple[str, ...],
-    answers: Sequence[RowMapping],
-    vote: RowMapping | None,
-) -> Battle:
-    pairing = {name: row[name] for name in Pairing.__dataclass_fields__}
-    return Battle(
-        id=row["id"],
-        voter_id=row["voter_id"],
-        pairing=Pairing(**pairing),
-        status=BattleStatus(row["status"]),
-        prompts=prompts,
-        responses=tuple(_response(answer) for answer in answers),
-        vote=None if vote is None else _vote(vote),
-        created_at=row["created_at"],
-    )
-
-
-def _response(row: RowMapping) -> Response:
-    values = {name: row[name] for name in _RESPONSE_FIELDS}
-    values["side"] = Side(values["side"])
-    values["status"] = ResponseStatus(values["status"])
-    return Response(**values)
-
-
-def _vote(row: Mapping[Any, Any]) -> Vote:
-    return Vote(
-        id=row["id"],
-        battle_id=row["battle_id"],
-        voter_id=row["voter_id"],
-        outcome=Outcome(row["outcome"]),
-        created_at=row["created_at"],
-        is_excluded=row["is_excluded"],
-    )
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, exists, func, insert, null, select
 from sqlalchemy.exc import IntegrityError
 
-from arena.rules.battles import BattleStatus, Outcome, names_itself
+from arena.rules.actions import names_itself
+from arena.rules.battles import BattleStatus, Outcome
 from arena.rules.sampling import Candidate
-from arena.store.battle_records import load_battle
+from arena.store.battle_rows import load_battle
 from arena.store.conditions import joined_votes, votes_that_count
 from arena.store.expert_records import standing_judgement
 from arena.store.expert_tables import (

@@ -25,7 +25,7 @@ from arena.rules.experts import (
     UnknownTask,
     bound_seconds,
 )
-from arena.store.battle_records import load_battle
+from arena.store.battle_rows import load_battle
 from arena.store.expert_tables import assignment_items, assignment_tasks, experts, judgements
 from arena.store.tables import turns, voters
 from arena.store.transactions import begin_write

@@ -7,6 +7,8 @@ from itertools import product
 
 import pytest
 from battle_steps import PAIRING, TERMS, VOTER, answer, battle_with
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arena.rules.actions import (
     FIRST_ACTIONS,
@@ -15,6 +17,8 @@ from arena.rules.actions import (
     check_action,
     check_vote,
     coming_actions,
+    exclusion_of,
+    names_itself,
     open_actions,
 )
 from arena.rules.battles import (
@@ -23,6 +27,7 @@ from arena.rules.battles import (
     BattleClosed,
     BattleError,
     BattleStatus,
+    ExclusionReason,
     InvalidPrompt,
     ModelGone,
     NothingToRetry,
@@ -175,3 +180,71 @@ def test_a_last_turn_is_followed_by_none(terms: Terms, reason: str, limit: int) 
     with pytest.raises(InvalidPrompt) as refused:
         check_action(Action.FOLLOW_UP, battle, terms)
     assert (refused.value.reason, refused.value.value, refused.value.limit) == (reason, 3, limit)
+
+
+# Names
+
+
+def said(text: str, *, model: str = "Zebra-9", prompts: tuple[str, ...] = ("Why?",)) -> Battle:
+    pairing = replace(PAIRING, model_a=model)
+    last = len(prompts) - 1
+    return battle_with(
+        answer(Side.A, text=text, turn=last),
+        answer(Side.B, turn=last),
+        prompts=prompts,
+        pairing=pairing,
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        ("Zebra-9", "I am Zebra-9."),
+        ("Zebra-9", "zebra-9 here"),
+        ("Zebra-9", "**ZEBRA-9**"),
+        ("a.b (c)+", "I'm a.b (c)+, hello"),
+        ("通义千问", "我是 通义千问。"),
+    ],
+)
+def test_an_answer_that_names_its_model_is_noticed(model: str, text: str) -> None:
+    assert names_itself(said(text, model=model))
+    assert exclusion_of(said(text, model=model)) is ExclusionReason.IDENTITY_REVEALED
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        ("Zebra-9", "I am Zebra-90."),
+        ("Zebra-9", "Ask Birch."),  # the other side's model is not its own
+        ("one", "Someone said so."),
+        ("a.b", "axb"),
+    ],
+)
+def test_other_words_are_not_a_name(model: str, text: str) -> None:
+    assert not names_itself(said(text, model=model))
+    assert exclusion_of(said(text, model=model)) is None
+
+
+def test_a_prompt_with_the_name_makes_its_mention_no_revelation() -> None:
+    assert not names_itself(said("I am Zebra-9.", prompts=("Are you zebra-9?",)))
+    assert not names_itself(said("I am Zebra-9.", prompts=("Are you zebra-9?", "Sure?")))
+
+
+def test_a_follow_up_that_takes_up_the_name_does_not_undo_the_revelation() -> None:
+    first = said("I am Zebra-9.")
+    later = (answer(Side.A, turn=1), answer(Side.B, turn=1))
+    prompts = ("Why?", "Really, Zebra-9?")
+    assert names_itself(replace(first, prompts=prompts, responses=(*first.responses, *later)))
+
+
+def test_a_regeneration_does_not_undo_the_revelation() -> None:
+    first = said("I am Zebra-9.")
+    again = answer(Side.A, attempt=1, text="No names.")
+    assert names_itself(replace(first, responses=(*first.responses, again)))
+
+
+@given(st.text(min_size=1).map(str.strip).filter(bool), st.text())
+def test_every_name_is_found_however_it_is_spelt(model: str, rest: str) -> None:
+    assert names_itself(said(f"{rest} {model} {rest}", model=model, prompts=(".",))) != (
+        model == "."
+    )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import pytest
 from battle_steps import PAIRING, answer, battle_with
 from hypothesis import given
@@ -12,20 +9,14 @@ from hypothesis import strategies as st
 
 from arena.rules.battles import (
     BattleStatus,
-    ExclusionReason,
     InvalidPrompt,
     Outcome,
     ResponseStatus,
     Side,
     clean_prompt,
-    exclusion_of,
-    names_itself,
     settled_status,
     storable,
 )
-
-if TYPE_CHECKING:
-    from arena.rules.battles import Battle
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))
 
@@ -108,71 +99,3 @@ def test_a_retry_asks_the_sides_that_are_not_complete() -> None:
     assert battle_with(answer(Side.A), failed).unfinished_sides() == (Side.B,)
     repaired = answer(Side.B, attempt=1)
     assert battle_with(answer(Side.A), failed, repaired).unfinished_sides() == ()
-
-
-# Names
-
-
-def said(text: str, *, model: str = "Zebra-9", prompts: tuple[str, ...] = ("Why?",)) -> Battle:
-    pairing = replace(PAIRING, model_a=model)
-    last = len(prompts) - 1
-    return battle_with(
-        answer(Side.A, text=text, turn=last),
-        answer(Side.B, turn=last),
-        prompts=prompts,
-        pairing=pairing,
-    )
-
-
-@pytest.mark.parametrize(
-    ("model", "text"),
-    [
-        ("Zebra-9", "I am Zebra-9."),
-        ("Zebra-9", "zebra-9 here"),
-        ("Zebra-9", "**ZEBRA-9**"),
-        ("a.b (c)+", "I'm a.b (c)+, hello"),
-        ("通义千问", "我是 通义千问。"),
-    ],
-)
-def test_an_answer_that_names_its_model_is_noticed(model: str, text: str) -> None:
-    assert names_itself(said(text, model=model))
-    assert exclusion_of(said(text, model=model)) is ExclusionReason.IDENTITY_REVEALED
-
-
-@pytest.mark.parametrize(
-    ("model", "text"),
-    [
-        ("Zebra-9", "I am Zebra-90."),
-        ("Zebra-9", "Ask Birch."),  # the other side's model is not its own
-        ("one", "Someone said so."),
-        ("a.b", "axb"),
-    ],
-)
-def test_other_words_are_not_a_name(model: str, text: str) -> None:
-    assert not names_itself(said(text, model=model))
-    assert exclusion_of(said(text, model=model)) is None
-
-
-def test_a_prompt_with_the_name_makes_its_mention_no_revelation() -> None:
-    assert not names_itself(said("I am Zebra-9.", prompts=("Are you zebra-9?",)))
-    assert not names_itself(said("I am Zebra-9.", prompts=("Are you zebra-9?", "Sure?")))
-
-
-def test_a_follow_up_that_takes_up_the_name_does_not_undo_the_revelation() -> None:
-    first = said("I am Zebra-9.")
-    later = (answer(Side.A, turn=1), answer(Side.B, turn=1))
-    prompts = ("Why?", "Really, Zebra-9?")
-    assert names_itself(replace(first, prompts=prompts, responses=(*first.responses, *later)))
-
-
-def test_a_regeneration_does_not_undo_the_revelation() -> None:
-    first = said("I am Zebra-9.")
-    again = answer(Side.A, attempt=1, text="No names.")
-    assert names_itself(replace(first, responses=(*first.responses, again)))
-
-
-@given(st.text(min_size=1).map(str.strip).filter(bool), st.text())
-def test_every_name_is_found_however_it_is_spelt(model: str, rest: str) -> None:
-    assert names_itself(said(f"{rest} {model} {rest}", model=model, prompts=(".",))) != (
-        model == "."
-    )
