@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
-from arena.battle.answering import Answering
+from arena.battle.asking import Asking
 from arena.battle.upkeep import Upkeep
 from arena.battle.views import view_battle
 from arena.battle.watching import Watching
@@ -21,18 +20,14 @@ from arena.rules.actions import Action, Terms
 from arena.rules.battles import (
     Battle,
     BattleClosed,
-    BattleStatus,
     InvalidPrompt,
     Outcome,
-    Response,
-    SentTwice,
-    Side,
     check_battle_id,
     clean_prompt,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
     from arena.battle.metrics import Metrics
     from arena.battle.model_health import ModelHealth
@@ -41,10 +36,6 @@ if TYPE_CHECKING:
     from arena.matchmaking.strengths import Strengths
     from arena.store import Store
     from serving.protocol import ChatModel
-
-
-class ArenaFull(Exception):
-    """As many battles are being answered as this process takes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +85,6 @@ class Conductor:
         self._store = store
         self._matchmaker = matchmaker
         self._strengths = strengths
-        self._health = health
         self._models = models
         self._limits = limits or BattleLimits()
         self._metrics = metrics
@@ -108,8 +98,16 @@ class Conductor:
         self._watching = Watching(
             store, terms=self._terms, grace_seconds=self._limits.grace_seconds
         )
-        self._arriving: set[asyncio.Task[BattleView]] = set()
         self._upkeep = Upkeep(store.workers, live=lambda: tuple(self._watching.live))
+        self._asking = Asking(
+            store,
+            watching=self._watching,
+            upkeep=self._upkeep,
+            health=health,
+            models=models,
+            max_live=self._limits.max_live,
+            metrics=metrics,
+        )
 
     async def open(self) -> None:
         """Registers this process and marks what dead ones left behind."""
@@ -121,8 +119,7 @@ class Conductor:
         """Stops all answers, stores how far they came, and signs off."""
         await self._upkeep.rest()
         self._watching.close()
-        await asyncio.gather(*self._arriving, return_exceptions=True)
-        await asyncio.gather(*(live.stop() for live in list(self._watching.live.values())))
+        await self._asking.close()
         await self._upkeep.sign_off()
 
     @property
@@ -179,7 +176,7 @@ class Conductor:
             check_battle_id(battle_id)
         text = self._clean(prompt)
         pairing = self._matchmaker.draw()
-        return await self._record_and_ask(
+        return await self._asking.ask(
             lambda: self._store.battles.start(
                 voter_id=voter_id,
                 pairing=pairing,
@@ -207,7 +204,7 @@ class Conductor:
             ArenaFull: too many battles are being answered.
         """
         text = self._clean(prompt)
-        return await self._record_and_ask(
+        return await self._asking.ask(
             lambda: self._store.battles.add_turn(
                 battle_id,
                 voter_id=voter_id,
@@ -327,7 +324,7 @@ class Conductor:
     async def _reopen(
         self, battle_id: str, voter_id: str, action: Action, *, edition: int | None
     ) -> BattleView:
-        return await self._record_and_ask(
+        return await self._asking.ask(
             lambda: self._store.battles.reopen(
                 battle_id,
                 action,
@@ -339,86 +336,6 @@ class Conductor:
             battle_id=battle_id,
             only_unfinished=action is Action.RETRY,
         )
-
-    async def _record_and_ask(
-        self,
-        record: Callable[[], Battle],
-        *,
-        battle_id: str | None,
-        only_unfinished: bool = False,
-    ) -> BattleView:
-        """Commits what is to be answered, then asks the models; what is on record already is shown.
-
-        In a task of its own: a page that leaves in between must not leave a battle on record
-        that nobody is answering.
-        """
-        live = len(self._watching.live)
-        is_full = live + len(self._arriving) >= self._limits.max_live
-        if is_full and battle_id not in self._watching.live:
-            raise ArenaFull(f"{live} battles are being answered")
-
-        async def _arrive() -> BattleView:
-            try:
-                battle = await asyncio.to_thread(record)
-            except SentTwice as known:
-                return await self._watching.view(known.battle)
-            unfinished = battle.unfinished_sides() if only_unfinished else ()
-            return self._ask(battle, unfinished or tuple(Side))
-
-        task = asyncio.create_task(_arrive())
-        self._arriving.add(task)
-        task.add_done_callback(self._arriving.discard)
-        return await asyncio.shield(task)
-
-    def _ask(self, battle: Battle, sides: tuple[Side, ...]) -> BattleView:
-        live = Answering(
-            battle,
-            models={side: self._models[battle.pairing.model(side)] for side in sides},
-            sides=sides,
-            heard=partial(self._hear, voter_id=battle.voter_id),
-            commit=self._commit,
-            settled=self._settled,
-        )
-        self._watching.live[battle.id] = live
-        if self._metrics is not None:
-            self._metrics.asked()
-        self._watching.stop_if_left(live)  # the page may be gone before it begins to watch
-        return self._watching.live_view(live)
-
-    def _hear(self, model: str, response: Response, *, voter_id: str) -> None:
-        """An answer has ended, however it did."""
-        self._health.note(model, response, voter_id=voter_id)
-        if self._metrics is not None:
-            self._metrics.heard(model, response)
-
-    async def _commit(
-        self, battle_id: str, response: Response, status: BattleStatus | None
-    ) -> bool:
-        battles = self._store.battles
-        if status is None:
-            await asyncio.to_thread(battles.add_response, battle_id, response)
-            return False
-        return await asyncio.to_thread(
-            battles.add_last_response,
-            battle_id,
-            response,
-            status,
-            worker_id=self._upkeep.worker_id,
-        )
-
-    async def _settled(self, live: Answering) -> None:
-        try:
-            if live.outcome is None:  # the last answer could not be stored
-                await asyncio.to_thread(
-                    self._store.battles.settle,
-                    live.battle.id,
-                    live.status,
-                    worker_id=self._upkeep.worker_id,
-                )
-        finally:
-            # A follow-up may have begun the moment the status was on record.
-            if self._watching.live.get(live.battle.id) is live:
-                del self._watching.live[live.battle.id]
 
 
 def _single_spaced(text: str) -> str:

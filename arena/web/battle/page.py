@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from arena.battle.conductor import ArenaFull
+from arena.battle.asking import ArenaFull
 from arena.battle.views import SideState
 from arena.matchmaking.matchmaker import TooFewModels
 from arena.rules.battles import (

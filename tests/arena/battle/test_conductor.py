@@ -13,7 +13,7 @@ from battle_steps import finish, start
 from sqlalchemy import select, text, update
 from staged_models import VOTER, StagedModel, Thought, conducting, until, watch
 
-from arena.battle.conductor import ArenaFull, Conductor
+from arena.battle.asking import ArenaFull
 from arena.battle.views import SideState
 from arena.rules.actions import Action
 from arena.rules.battles import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping, Table
 
     from arena.battle.answering import _Draft
+    from arena.battle.conductor import Conductor
     from arena.battle.views import BattleView, SideView
     from arena.store import Store
 
@@ -383,7 +384,7 @@ async def test_a_page_that_vanishes_while_the_battle_is_stored_leaves_none_unans
                     going = asyncio.create_task(conductor.regenerate(battle_id, VOTER))
                 else:
                     going = asyncio.create_task(conductor.follow_up(battle_id, "And?", VOTER))
-                await until(lambda: conductor._arriving)
+                await until(lambda: conductor._asking._arriving)
                 going.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await going
@@ -392,7 +393,7 @@ async def test_a_page_that_vanishes_while_the_battle_is_stored_leaves_none_unans
 
 
 async def until_settled(conductor: Conductor, battle_id: str) -> BattleView:
-    await until(lambda: not conductor._arriving)
+    await until(lambda: not conductor._asking._arriving)
     return await watch(conductor, battle_id)
 
 
