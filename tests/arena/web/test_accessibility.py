@@ -99,6 +99,7 @@ def furnish_page(page: Page, kind: str) -> None:
     elif kind == "expert":
         expect(page.locator(".expert")).to_have_attribute("data-phase", "task")
         expect(page.locator("#panel-a .message.bot").first).to_be_visible()
+        expect(page.locator("#vote-1")).to_be_enabled()
     else:
         page.locator("details").evaluate_all("all => all.forEach(one => { one.open = true; })")
 
@@ -124,6 +125,8 @@ def test_axe_finds_nothing(
         furnish_page(page, kind)
     for width, height in ((1280, 800), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
+        # What fades in has no colour of its own yet.
+        page.wait_for_function("document.getAnimations().every(one => one.playState !== 'running')")
         heard = Axe().run(page).response
         assert len(heard["passes"]) > 15  # it looked
         found = heard["violations"]
