@@ -1,18 +1,37 @@
-"""When an answer is overdue, and what ends a wait that is."""
+"""How long an answer may take, and what ends a wait that is overdue."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from serving.limits import Limits, WireEvent
+__all__ = ["Clock", "Limits", "Overdue", "Watchdog"]
 
-__all__ = ["Clock", "Overdue", "Watchdog"]
+_Event = TypeVar("_Event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long and how often to try, times in seconds.
+
+    Attributes:
+        connect: to open a connection; kept by the HTTP client of a back end.
+        first_token: from a request to its first text or reasoning.
+        between_tokens: between two pieces.
+        total: for a whole answer, retries included.
+        retries: further attempts after a failure before the first token.
+    """
+
+    connect: float = 10.0
+    first_token: float = 60.0
+    between_tokens: float = 30.0
+    total: float = 300.0
+    retries: int = 2
 
 
 @dataclass(slots=True)
@@ -54,7 +73,7 @@ class Watchdog:
         self._waiting: asyncio.Task[Any] | None = None
         self._has_bitten = False
 
-    async def wait(self, event: Awaitable[WireEvent], seconds: float) -> WireEvent:
+    async def wait(self, event: Awaitable[_Event], seconds: float) -> _Event:
         """The event.
 
         Raises:

@@ -24,7 +24,7 @@ from tenacity import (
     wait_random,
 )
 
-from serving.deadlines import Clock, Overdue, Watchdog
+from serving.deadlines import Clock, Limits, Overdue, Watchdog
 from serving.endings import explain_end
 from serving.protocol import (
     Completion,
@@ -58,25 +58,6 @@ SystemRole = Literal["system", "user"]
 # Back-off before a retry: about 0.5 s, 1 s, 2 s … and up to half a second more, so that the
 # clients of one server that failed do not come back at the same moment.
 _back_off = wait_exponential(multiplier=0.5, max=20) + wait_random(0, 0.5)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How long and how often to try, times in seconds.
-
-    Attributes:
-        connect: to open a connection; kept by the HTTP client of a back end.
-        first_token: from a request to its first text or reasoning.
-        between_tokens: between two pieces.
-        total: for a whole answer, retries included.
-        retries: further attempts after a failure before the first token.
-    """
-
-    connect: float = 10.0
-    first_token: float = 60.0
-    between_tokens: float = 30.0
-    total: float = 300.0
-    retries: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from serving.limits import Limits
+from serving.deadlines import Limits
 from serving.protocol import ModelCard
 from serving.spec_tables import ReasoningSpec, SamplingSpec, TimeoutsSpec
 

@@ -33,9 +33,9 @@ from ranking.intervals.intervals import (
     sandwich_intervals,
 )
 from ranking.votes.comparisons import BOTH_BAD, Comparisons
-from ranking.votes.inputs import take_votes
+from ranking.votes.inputs import apply_weighting, take_votes
 from ranking.votes.rows import Rows
-from ranking.votes.weights import apply_weighting, effective_sample_size
+from ranking.votes.weights import effective_sample_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,8 @@ from ranking.boards.options import Options, take_options
 from ranking.errors import RankingError
 from ranking.intervals.voters import LEAST_VOTERS
 from ranking.votes.encoding import BOTH_BAD
-from ranking.votes.inputs import VotesLike, take_single_votes
+from ranking.votes.inputs import VotesLike, apply_weighting, take_single_votes
 from ranking.votes.votes import Group, Votes
-from ranking.votes.weights import apply_weighting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

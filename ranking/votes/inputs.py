@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,13 +12,23 @@ from ranking.votes.comparisons import Comparisons
 from ranking.votes.readers import Reading, read_votes
 from ranking.votes.rows import Rows
 from ranking.votes.votes import Votes
+from ranking.votes.weights import compute_design_weights
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ranking.votes.weights import Weighting
+
 VotesLike: TypeAlias = "pd.DataFrame | Votes | Comparisons | Reading"
 
-__all__ = ["VotesLike", "take_counts", "take_rows", "take_single_votes", "take_votes"]
+__all__ = [
+    "VotesLike",
+    "apply_weighting",
+    "take_counts",
+    "take_rows",
+    "take_single_votes",
+    "take_votes",
+]
 
 
 def take_votes(data: VotesLike) -> Votes | Comparisons:
@@ -85,6 +96,24 @@ def take_rows(data: Rows | VotesLike) -> Rows:
         return data
     votes = take_votes(data)
     return Rows.from_comparisons(votes) if isinstance(votes, Comparisons) else votes.to_rows()
+
+
+def apply_weighting(votes: Votes, weighting: Weighting) -> Votes:
+    """The votes with their own weights ("given"), none ("uniform") or design weights.
+
+    Raises:
+        RankingError: The option is unknown, or the votes do not say how likely they were
+            drawn.
+    """
+    if weighting == "given":
+        return votes
+    if weighting == "uniform":
+        return replace(votes, weight=None)
+    if weighting != "design":
+        raise RankingError(f"weights must be 'given', 'uniform' or 'design', not {weighting!r}")
+    if votes.draw_probability is None:
+        raise RankingError("design weights need the draw probability of every vote")
+    return replace(votes, weight=compute_design_weights(votes.draw_probability).weight)
 
 
 def _find_remedy(data: object) -> str:

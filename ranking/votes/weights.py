@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ranking.checks import take_numbers
-from ranking.errors import InvalidVote, RankingError
+from ranking.errors import InvalidVote
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from ranking.votes.votes import Votes
 
     Floats = NDArray[np.float64]
 
@@ -65,24 +63,6 @@ def compute_design_weights(draw_probability: ArrayLike, *, clip: float = 20.0) -
         clipped_share=float((raw > clip).mean()),
         effective_votes=effective_sample_size(weight),
     )
-
-
-def apply_weighting(votes: Votes, weighting: Weighting) -> Votes:
-    """The votes with their own weights ("given"), none ("uniform") or design weights.
-
-    Raises:
-        RankingError: The option is unknown, or the votes do not say how likely they were
-            drawn.
-    """
-    if weighting == "given":
-        return votes
-    if weighting == "uniform":
-        return replace(votes, weight=None)
-    if weighting != "design":
-        raise RankingError(f"weights must be 'given', 'uniform' or 'design', not {weighting!r}")
-    if votes.draw_probability is None:
-        raise RankingError("design weights need the draw probability of every vote")
-    return replace(votes, weight=compute_design_weights(votes.draw_probability).weight)
 
 
 def effective_sample_size(weight: Floats) -> float:

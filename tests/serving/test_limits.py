@@ -24,7 +24,8 @@ from serving import (
     TextDelta,
     TimedOut,
 )
-from serving.limits import End, LimitedModel, Limits, WireEvent
+from serving.deadlines import Limits
+from serving.limits import End, LimitedModel, WireEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence

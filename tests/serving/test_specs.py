@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from serving import ModelCard, ModelSpec, Sampling, SamplingSpec, TimeoutsSpec
-from serving.limits import Limits
+from serving.deadlines import Limits
 
 KEY = "sk-proj-4f7Qz9LmN2xRw8Tv"
 
