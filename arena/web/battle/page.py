@@ -181,6 +181,7 @@ class BattlePage:
         # By the page's script into the prompt: only it knows whether something was typed there.
         parts.surprise.click(
             self._surprise,
+            inputs=parts.idea,
             outputs=parts.idea,
             show_progress="hidden",
             api_visibility="private",
@@ -261,12 +262,13 @@ class BattlePage:
             await self._conductor.leave(battle_id, voter_id)
         return _once(None)
 
-    def _surprise(self) -> str:
-        """A prompt in the page's language, or any that a recorded arena knows."""
+    def _surprise(self, last: str) -> str:
+        """A prompt in the page's language, or any that a recorded arena knows; not the last one."""
         known = self._conductor.known_prompts
-        if known is None:
-            return secrets.choice(self._ideas)
-        return secrets.choice([idea for idea in self._ideas if idea in known] or known)
+        ideas: Sequence[str] = self._ideas
+        if known is not None:
+            ideas = [idea for idea in ideas if idea in known] or known
+        return secrets.choice([idea for idea in ideas if idea != last] or ideas)
 
     async def _render(
         self,
