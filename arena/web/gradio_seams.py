@@ -18,6 +18,7 @@ to; `test_gradio_seams` notices what an upgrade moves. What breaks where a seam 
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +27,13 @@ from typing import TYPE_CHECKING, cast
 
 import gradio as gr
 from gradio.state_holder import SessionState
+from gradio.utils import LRUCache
 
 from arena.web.theme import build_theme
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from gradio.server_messages import EventMessage
 
 # What waits for a slot; past it a visitor is told so.
 QUEUE_LENGTH = 5_000
@@ -154,9 +157,25 @@ def _pace(blocks: gr.Blocks) -> None:
     queue.progress_update_sleep_when_free = _PROGRESS_TICK
 
 
+class _Mailboxes(LRUCache[str, "asyncio.Queue[EventMessage]"]):
+    """What waits to be read by session; what is for a session that is gone goes nowhere.
+
+    In Gradio's own such a message is a `KeyError` in the task that begins all events: one session
+    pushed out while its event waited ended the page for everybody until the next start.
+    """
+
+    def __missing__(self, session: str) -> asyncio.Queue[EventMessage]:
+        return asyncio.Queue()
+
+    def __delitem__(self, session: str) -> None:
+        # Gradio stops a reader's events after this, also of one that was pushed out meanwhile.
+        if session in self:
+            super().__delitem__(session)
+
+
 def _size(blocks: gr.Blocks) -> None:
     """Lets nobody's stream be pushed out by those of others."""
-    vars(blocks)["_queue"].pending_messages_per_session.max_size = PENDING_STREAMS
+    vars(blocks)["_queue"].pending_messages_per_session = _Mailboxes(PENDING_STREAMS)
 
 
 def _spare_sessions(blocks: gr.Blocks) -> None:

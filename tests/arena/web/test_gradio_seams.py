@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tomllib
 from importlib.metadata import version
@@ -12,10 +13,12 @@ from unittest.mock import Mock, patch
 import gradio as gr
 import httpx2
 import pytest
+from answers_on_record import ANSWERS
 from fastapi import FastAPI
 from gradio.queueing import Queue
 from gradio.state_holder import SessionState
 from packaging.requirements import Requirement
+from serving_arena import recorded_model, running_arena
 from staged_models import StagedModel
 
 from arena.app import open_arena
@@ -181,3 +184,31 @@ async def test_no_page_needs_the_route_that_holds_a_connection_open(pages: list[
     """It is shut: each visitor would hold a second stream for nothing."""
     assert not any(page.get_config_file()["connect_heartbeat"] for page in pages)
     assert gradio_seams.USED_ROUTES.match("gradio_api/heartbeat/x") is None
+
+
+@pytest.mark.parametrize("path", ["/en", "/en/expert"])
+async def test_a_page_goes_on_where_a_session_was_pushed_out_while_its_event_waited(
+    tmp_path: Path, path: str
+) -> None:
+    # One such session ended the queue of a page, for everybody and until the next start.
+    models = [recorded_model(name, tmp_path, answers=ANSWERS) for name in ("Amber", "Birch")]
+    seams = {"PENDING_STREAMS": 5}
+    with running_arena(models, data_dir=tmp_path / "data", seams=seams) as served:
+        async with httpx2.AsyncClient(base_url=served.address, trust_env=False) as client:
+            events = (await client.get(f"{path}/config")).json()["dependencies"]
+            event = next(each for each in events if each["queue"] is not False)
+
+            async def send(session: str) -> int:
+                data = ["" for _ in event["inputs"]]
+                sent = {"data": data, "fn_index": event["id"], "session_hash": session}
+                answer = await client.post(f"{path}/gradio_api/queue/join", json=sent)
+                return answer.status_code
+
+            for wave in range(4):
+                strangers = (send(f"stranger{wave}x{each}") for each in range(40))
+                assert set(await asyncio.gather(*strangers)) == {200}
+            assert await send("honest") == 200
+            stream = f"{path}/gradio_api/queue/data?session_hash=honest"
+            async with client.stream("GET", stream) as answer:
+                heard = [line async for line in answer.aiter_lines()]
+            assert any("process_completed" in line for line in heard)
