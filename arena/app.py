@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from arena.battle.answering import Lengths
 from arena.battle.conductor import BattleLimits, Conductor
+from arena.battle.crowding import CrowdLimits
 from arena.battle.metrics import Metrics
 from arena.battle.model_health import ModelHealth
 from arena.battle.spending import Spending
@@ -87,7 +89,15 @@ async def _connect(
         limits=BattleLimits(
             max_prompt_characters=settings.battles.max_prompt_characters,
             max_turns=settings.battles.max_turns,
-            max_live=settings.battles.max_live,
+            crowd=CrowdLimits(
+                live=settings.battles.max_live,
+                of_voter=settings.battles.max_live_per_voter,
+                of_address=settings.battles.max_live_per_address,
+            ),
+            lengths=Lengths(
+                text=settings.battles.max_answer_characters,
+                reasoning=settings.battles.max_reasoning_characters,
+            ),
             grace_seconds=settings.battles.grace_seconds,
         ),
         known_prompts=_known_prompts(models),

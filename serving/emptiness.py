@@ -5,6 +5,10 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Letters by their category, but blank on every screen: Hangul fillers, the braille pattern
 # without dots; and what only changes how its neighbours look.
@@ -12,9 +16,9 @@ _BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\ufffc")
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _FENCED = re.compile(
-    r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+    r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n(.*?)(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
-_CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
+_TICKS = re.compile("`+")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _EMPTY_LINK = re.compile(r"(?<!!)\[\s*\]\([^()]*\)")
@@ -47,8 +51,24 @@ def _is_blank(text: str) -> bool:
     return all(_MARKUP_LINE.match(line) for line in bare.split("\n"))
 
 
-def _inline_code(text: str) -> list[str]:
-    return [found[2] for found in _CODE.finditer(_FENCED.sub("", text))]
+def _inline_code(text: str) -> Iterator[str]:
+    """What stands between two rows of equally many backticks, from left to right."""
+    bare = _FENCED.sub("", text)
+    rows = [found.span() for found in _TICKS.finditer(bare)]
+    ends: dict[int, list[int]] = {}  # length → the rows of it, the first one last
+    for number in range(len(rows) - 1, -1, -1):
+        start, end = rows[number]
+        ends.setdefault(end - start, []).append(number)
+    number = 0
+    while number < len(rows):
+        start, end = rows[number]
+        later = ends[end - start]
+        while later and later[-1] <= number:
+            later.pop()
+        if later:
+            number = later[-1]
+            yield bare[end : rows[number][0]]
+        number += 1
 
 
 def _seen(text: str, *, keep: str = "") -> str:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -43,10 +43,25 @@ logger = logging.getLogger(__name__)
 _LONGEST_MODEL_ID = 300  # as wide as its column
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lengths:
+    """How much of an answer is read before its stream is closed.
+
+    Attributes:
+        text: characters that a reader sees.
+        reasoning: characters before that.
+    """
+
+    text: int = 100_000
+    reasoning: int = 400_000
+
+
 class _Draft:
     """An answer while it is being written."""
 
-    def __init__(self, *, battle: Battle, side: Side, attempt: int) -> None:
+    def __init__(self, *, battle: Battle, side: Side, attempt: int, lengths: Lengths) -> None:
+        self._lengths = lengths
+        self._left = {TextDelta: lengths.text, ReasoningDelta: lengths.reasoning}
         self.turn = len(battle.prompts) - 1
         self.side = side
         self.attempt = attempt
@@ -70,11 +85,31 @@ class _Draft:
         return SideView(answers=(*self.earlier, "".join(self.pieces)), state=state)
 
     def add(self, event: TextDelta | ReasoningDelta) -> None:
-        """Takes the next piece."""
+        """Takes the next piece, as far as there is room for it."""
         if self.first_at is None:
             self.first_at = time.monotonic()
         pieces = self.pieces if isinstance(event, TextDelta) else self.reasoning
-        pieces.append(storable(event.text))
+        text = storable(event.text)
+        pieces.append(text[: max(0, self._left[type(event)])])
+        self._left[type(event)] -= len(text)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has grown past what is read of an answer."""
+        return min(self._left.values()) < 0
+
+    def cut(self) -> Response:
+        """The answer up to its limit, as if its provider had ended it there."""
+        took = time.monotonic() - self.started
+        ended = Completion(
+            text="".join(self.pieces),
+            reasoning="".join(self.reasoning),
+            finish_reason="length",
+            time_to_first_token=took if self.first_at is None else self.first_at - self.started,
+            duration=took,
+            model_id="",
+        )
+        return self.complete(ended)
 
     def complete(self, completion: Completion) -> Response:
         """The answer as the provider ended it; an empty one is a failure."""
@@ -127,6 +162,7 @@ class Answering:
         commit: stores an ended answer, with the last one what the battle comes to, and says
             whether that settled it.
         settled: called once all sides have ended and are stored.
+        lengths: how much of each answer is read.
 
     Attributes:
         version: grows whenever there is something new to show.
@@ -146,6 +182,7 @@ class Answering:
         heard: Callable[[str, Response], None],
         commit: Callable[[str, Response, BattleStatus | None], Awaitable[bool]],
         settled: Callable[[Answering], Awaitable[None]],
+        lengths: Lengths | None = None,
     ) -> None:
         self.battle = battle
         self._heard = heard
@@ -153,7 +190,12 @@ class Answering:
         self._settled = settled
         self._models = models
         self._drafts = {
-            side: _Draft(battle=battle, side=side, attempt=battle.next_attempt(side))
+            side: _Draft(
+                battle=battle,
+                side=side,
+                attempt=battle.next_attempt(side),
+                lengths=lengths or Lengths(),
+            )
             for side in sides
         }
         self.version = 0
@@ -222,6 +264,8 @@ class Answering:
                     return draft.complete(event)
                 draft.add(event)
                 self.version += 1
+                if draft.is_full:
+                    return draft.cut()
         raise ServingError("the stream ended without saying so")
 
     async def _store(self, draft: _Draft, response: Response) -> Response:

@@ -12,6 +12,8 @@ from arena.rules.battles import Battle, BattleStatus, Response, SentTwice, Side
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from arena.battle.answering import Lengths
+    from arena.battle.crowding import Asker, Crowd
     from arena.battle.metrics import Metrics
     from arena.battle.model_health import ModelHealth
     from arena.battle.upkeep import Upkeep
@@ -19,10 +21,6 @@ if TYPE_CHECKING:
     from arena.battle.watching import Watching
     from arena.store import Store
     from serving.protocol import ChatModel
-
-
-class ArenaFull(Exception):
-    """As many battles are being answered as this process takes on."""
 
 
 class Asking:
@@ -34,7 +32,8 @@ class Asking:
         upkeep: knows this process.
         health: learns how answers end.
         models: every model that can be asked, by name.
-        max_live: most battles being answered at once.
+        crowd: knows whose they are, and how many there may be.
+        lengths: how much of an answer is read.
         metrics: counts what happens, if anybody reads it.
     """
 
@@ -46,7 +45,8 @@ class Asking:
         upkeep: Upkeep,
         health: ModelHealth,
         models: Mapping[str, ChatModel],
-        max_live: int,
+        crowd: Crowd,
+        lengths: Lengths,
         metrics: Metrics | None,
     ) -> None:
         self._store = store
@@ -54,7 +54,8 @@ class Asking:
         self._upkeep = upkeep
         self._health = health
         self._models = models
-        self._max_live = max_live
+        self._crowd = crowd
+        self._lengths = lengths
         self._metrics = metrics
         self._arriving: set[asyncio.Task[BattleView]] = set()
 
@@ -67,6 +68,7 @@ class Asking:
         self,
         record: Callable[[], Battle],
         *,
+        asker: Asker,
         battle_id: str | None,
         only_unfinished: bool = False,
     ) -> BattleView:
@@ -77,6 +79,7 @@ class Asking:
 
         Args:
             record: commits it, in another thread.
+            asker: who asks.
             battle_id: which battle, where its page has named it.
             only_unfinished: ask only the sides whose answers are not complete.
 
@@ -84,10 +87,7 @@ class Asking:
             BattleError: the record refuses it.
             ArenaFull: too many battles are being answered.
         """
-        live = len(self._watching.live)
-        is_full = live + len(self._arriving) >= self._max_live
-        if is_full and battle_id not in self._watching.live:
-            raise ArenaFull(f"{live} battles are being answered")
+        self._crowd.arrive(asker, battle_id=battle_id)
 
         async def _arrive() -> BattleView:
             try:
@@ -95,14 +95,15 @@ class Asking:
             except SentTwice as known:
                 return await self._watching.view(known.battle)
             unfinished = battle.unfinished_sides() if only_unfinished else ()
-            return self._begin(battle, unfinished or tuple(Side))
+            return self._begin(battle, unfinished or tuple(Side), asker=asker)
 
         task = asyncio.create_task(_arrive())
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
+        task.add_done_callback(lambda _: self._crowd.has_arrived(asker))
         return await asyncio.shield(task)
 
-    def _begin(self, battle: Battle, sides: tuple[Side, ...]) -> BattleView:
+    def _begin(self, battle: Battle, sides: tuple[Side, ...], *, asker: Asker) -> BattleView:
         live = Answering(
             battle,
             models={side: self._models[battle.pairing.model(side)] for side in sides},
@@ -110,8 +111,10 @@ class Asking:
             heard=partial(self._hear, voter_id=battle.voter_id),
             commit=self._commit,
             settled=self._settled,
+            lengths=self._lengths,
         )
         self._watching.live[battle.id] = live
+        self._crowd.enter(battle.id, asker)
         if self._metrics is not None:
             self._metrics.asked()
         self._watching.stop_if_left(live)  # the page may be gone before it begins to watch
@@ -151,3 +154,4 @@ class Asking:
             # A follow-up may have begun the moment the status was on record.
             if self._watching.live.get(live.battle.id) is live:
                 del self._watching.live[live.battle.id]
+                self._crowd.leave(live.battle.id)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from arena.battle.answering import Lengths
 from arena.battle.asking import Asking
+from arena.battle.crowding import Asker, Crowd, CrowdLimits
 from arena.battle.upkeep import Upkeep
 from arena.battle.views import view_battle
 from arena.battle.watching import Watching
@@ -45,13 +47,15 @@ class BattleLimits:
     Attributes:
         max_prompt_characters: longest prompt.
         max_turns: most turns.
-        max_live: most battles being answered at once in this process.
+        crowd: most battles being answered at once.
+        lengths: how much of an answer is read.
         grace_seconds: how long models go on after the last page has left.
     """
 
     max_prompt_characters: int = 20_000
     max_turns: int = 10
-    max_live: int = 400
+    crowd: CrowdLimits = field(default_factory=CrowdLimits)
+    lengths: Lengths = field(default_factory=Lengths)
     grace_seconds: float = 5.0
 
 
@@ -105,7 +109,8 @@ class Conductor:
             upkeep=self._upkeep,
             health=health,
             models=models,
-            max_live=self._limits.max_live,
+            crowd=Crowd(self._limits.crowd),
+            lengths=self._limits.lengths,
             metrics=metrics,
         )
 
@@ -135,6 +140,7 @@ class Conductor:
         battle_id: str = "",
         turn: int | None = None,
         new_id: str | None = None,
+        address: str = "",
     ) -> BattleView:
         """Goes on with the battle at hand, or begins one: the first, or the next after a vote.
 
@@ -144,6 +150,7 @@ class Conductor:
             battle_id: the battle at hand, empty where there is none.
             turn: as for `follow_up`.
             new_id: as `battle_id` for `start`.
+            address: where from, for the number of battles at once; never on record.
 
         Raises:
             BattleError: the battle or the prompt does not allow it.
@@ -152,11 +159,11 @@ class Conductor:
         """
         if battle_id:
             with suppress(BattleClosed):
-                return await self.follow_up(battle_id, prompt, voter_id, turn=turn)
-        return await self.start(prompt, voter_id, battle_id=new_id)
+                return await self.follow_up(battle_id, prompt, voter_id, turn=turn, address=address)
+        return await self.start(prompt, voter_id, battle_id=new_id, address=address)
 
     async def start(
-        self, prompt: str, voter_id: str, *, battle_id: str | None = None
+        self, prompt: str, voter_id: str, *, battle_id: str | None = None, address: str = ""
     ) -> BattleView:
         """Draws a pair for a new battle and asks both models.
 
@@ -165,6 +172,7 @@ class Conductor:
             voter_id: who asks.
             battle_id: made by the page, so that it can ask again without asking twice;
                 `None` for one made here.
+            address: as for `send`.
 
         Raises:
             InvalidPrompt: the prompt cannot be sent.
@@ -184,11 +192,18 @@ class Conductor:
                 worker_id=self._upkeep.worker_id,
                 battle_id=battle_id,
             ),
+            asker=Asker(voter_id, address),
             battle_id=battle_id,
         )
 
     async def follow_up(
-        self, battle_id: str, prompt: str, voter_id: str, *, turn: int | None = None
+        self,
+        battle_id: str,
+        prompt: str,
+        voter_id: str,
+        *,
+        turn: int | None = None,
+        address: str = "",
     ) -> BattleView:
         """Sends another prompt to both models of a battle.
 
@@ -198,6 +213,7 @@ class Conductor:
             voter_id: who asks.
             turn: the index that the page expects it to have; the same prompt sent again as
                 the same turn is one prompt. `None` for whichever is next.
+            address: as for `send`.
 
         Raises:
             BattleError: the battle or the prompt does not allow it.
@@ -213,11 +229,12 @@ class Conductor:
                 terms=self._terms,
                 turn=turn,
             ),
+            asker=Asker(voter_id, address),
             battle_id=battle_id,
         )
 
     async def regenerate(
-        self, battle_id: str, voter_id: str, *, edition: int | None = None
+        self, battle_id: str, voter_id: str, *, edition: int | None = None, address: str = ""
     ) -> BattleView:
         """Asks both models for another answer to the last prompt.
 
@@ -226,15 +243,17 @@ class Conductor:
             voter_id: who asks.
             edition: of the view that is to be replaced; asked for again, it is replaced once.
                 `None` for whichever there is.
+            address: as for `send`.
 
         Raises:
             BattleError: the battle does not allow it.
             ArenaFull: too many battles are being answered.
         """
-        return await self._reopen(battle_id, voter_id, Action.REGENERATE, edition=edition)
+        asker = Asker(voter_id, address)
+        return await self._reopen(battle_id, asker, Action.REGENERATE, edition=edition)
 
     async def retry(
-        self, battle_id: str, voter_id: str, *, edition: int | None = None
+        self, battle_id: str, voter_id: str, *, edition: int | None = None, address: str = ""
     ) -> BattleView:
         """Asks the sides that did not finish once more.
 
@@ -242,12 +261,14 @@ class Conductor:
             battle_id: the battle.
             voter_id: who asks.
             edition: as for `regenerate`.
+            address: as for `send`.
 
         Raises:
             BattleError: the battle does not allow it.
             ArenaFull: too many battles are being answered.
         """
-        return await self._reopen(battle_id, voter_id, Action.RETRY, edition=edition)
+        asker = Asker(voter_id, address)
+        return await self._reopen(battle_id, asker, Action.RETRY, edition=edition)
 
     async def view(self, battle_id: str, voter_id: str) -> BattleView:
         """The battle as its voter may see it now.
@@ -322,17 +343,18 @@ class Conductor:
         return await asyncio.to_thread(self._store.battles.get, battle_id, voter_id=voter_id)
 
     async def _reopen(
-        self, battle_id: str, voter_id: str, action: Action, *, edition: int | None
+        self, battle_id: str, asker: Asker, action: Action, *, edition: int | None
     ) -> BattleView:
         return await self._asking.ask(
             lambda: self._store.battles.reopen(
                 battle_id,
                 action,
-                voter_id=voter_id,
+                voter_id=asker.voter_id,
                 worker_id=self._upkeep.worker_id,
                 terms=self._terms,
                 edition=edition,
             ),
+            asker=asker,
             battle_id=battle_id,
             only_unfinished=action is Action.RETRY,
         )

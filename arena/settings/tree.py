@@ -185,6 +185,12 @@ class BattleSettings(_Section):
     # How long answers keep streaming after the page was left, so that a reload finds them.
     grace_seconds: float = Field(default=10.0, ge=0)
     max_live: int = Field(default=400, ge=1)
+    # Of these, one voter's, and those of one address, which may be that of a school.
+    max_live_per_voter: int = Field(default=4, ge=1)
+    max_live_per_address: int = Field(default=200, ge=1)
+    # What is longer is cut there, and its stream closed.
+    max_answer_characters: int = Field(default=100_000, ge=1_000)
+    max_reasoning_characters: int = Field(default=400_000, ge=1_000)
 
 
 class LeaderboardSettings(_Section):

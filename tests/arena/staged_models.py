@@ -8,7 +8,9 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from arena.battle.answering import Lengths
 from arena.battle.conductor import BattleLimits, Conductor
+from arena.battle.crowding import CrowdLimits
 from arena.battle.model_health import ModelHealth
 from arena.matchmaking.matchmaker import Matchmaker
 from arena.matchmaking.strengths import Strengths
@@ -108,6 +110,8 @@ async def conducting(
     store: Store,
     *models: ChatModel,
     known_prompts: tuple[str, ...] | None = None,
+    crowd: CrowdLimits | None = None,
+    lengths: Lengths | None = None,
     **limits: float,
 ) -> AsyncIterator[Conductor]:
     """An open conductor over these models, closed afterwards."""
@@ -127,7 +131,11 @@ async def conducting(
         strengths=standing,
         health=health,
         models=named,
-        limits=BattleLimits(**{"grace_seconds": 60.0, **limits}),  # type: ignore[arg-type]
+        limits=BattleLimits(
+            crowd=crowd or CrowdLimits(),
+            lengths=lengths or Lengths(),
+            **{"grace_seconds": 60.0, **limits},  # type: ignore[arg-type]
+        ),
         known_prompts=known_prompts,
     )
     await conductor.open()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from arena.battle.asking import ArenaFull
+from arena.battle.crowding import AddressFull, ArenaFull, Asker, VoterFull
 from arena.battle.views import SideState
 from arena.matchmaking.matchmaker import TooFewModels
 from arena.rules.battles import (
@@ -37,6 +37,7 @@ from arena.rules.battles import (
 from arena.web.battle.parts import lay_out
 from arena.web.battle.render import battle_state, notice_line, reveal_cards
 from arena.web.gradio_seams import drop_session
+from arena.web.intake.visitors import find_network
 from arena.web.layout import html_part, page_header
 from arena.web.panel import PanelWriter, Turn
 
@@ -62,6 +63,7 @@ NoticeAlone = tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]
 Panels = dict[Side, PanelWriter]
 
 _NOTICES: dict[type[Exception], str] = {
+    AddressFull: "address_full",
     ArenaFull: "full",
     BattleBusy: "busy",
     BattleClosed: "closed",
@@ -73,6 +75,7 @@ _NOTICES: dict[type[Exception], str] = {
     UnknownBattle: "unknown",
     VoteNotOpen: "not_open",
     VoteStale: "stale",
+    VoterFull: "voter_full",
 }
 # Streaming events wait for models, not for the processor: as many as there are battles.
 _STREAMS = 2_000
@@ -206,8 +209,9 @@ class BattlePage:
             if voter_id is None:
                 yield await self._render(None, "", notice=self._texts["notice"]["cookies"])
                 return
+            asker = Asker(voter_id, find_network(request.client))
             try:
-                async with aclosing(await handler(voter_id, *values)) as views:
+                async with aclosing(await handler(asker, *values)) as views:
                     async for view in views:
                         yield await self._render(view, voter_id, panels=panels)
             except (BattleError, ArenaFull, TooFewModels) as error:
@@ -220,46 +224,57 @@ class BattlePage:
         return _run
 
     async def _ask(
-        self, voter_id: str, prompt: str, turn: str, new_id: str, battle_id: str
+        self, asker: Asker, prompt: str, turn: str, new_id: str, battle_id: str
     ) -> Views:
         """Goes on with the battle that the page shows, or starts the one that it has named."""
         view = await self._conductor.send(
-            prompt, voter_id, battle_id=battle_id, turn=_read_number(turn), new_id=new_id or None
+            prompt,
+            asker.voter_id,
+            battle_id=battle_id,
+            turn=_read_number(turn),
+            new_id=new_id or None,
+            address=asker.address,
         )
-        return self._conductor.watch(view.battle_id, voter_id)
+        return self._conductor.watch(view.battle_id, asker.voter_id)
 
-    async def _regenerate(self, voter_id: str, edition: str, battle_id: str) -> Views:
+    async def _regenerate(self, asker: Asker, edition: str, battle_id: str) -> Views:
         shown = _read_number(edition)
-        await self._conductor.regenerate(battle_id, voter_id, edition=shown)
-        return self._conductor.watch(battle_id, voter_id)
+        await self._conductor.regenerate(
+            battle_id, asker.voter_id, edition=shown, address=asker.address
+        )
+        return self._conductor.watch(battle_id, asker.voter_id)
 
-    async def _retry(self, voter_id: str, edition: str, battle_id: str) -> Views:
-        await self._conductor.retry(battle_id, voter_id, edition=_read_number(edition))
-        return self._conductor.watch(battle_id, voter_id)
+    async def _retry(self, asker: Asker, edition: str, battle_id: str) -> Views:
+        await self._conductor.retry(
+            battle_id, asker.voter_id, edition=_read_number(edition), address=asker.address
+        )
+        return self._conductor.watch(battle_id, asker.voter_id)
 
-    async def _restore(self, voter_id: str, battle_id: str) -> Views:
+    async def _restore(self, asker: Asker, battle_id: str) -> Views:
         """After a reload: the battle of the address, in progress or revealed."""
         try:
-            await self._conductor.view(battle_id, voter_id)
+            await self._conductor.view(battle_id, asker.voter_id)
         except UnknownBattle:  # none, or a link from somebody else: begin without reproach
             return _once(None)
-        return self._conductor.watch(battle_id, voter_id)
+        return self._conductor.watch(battle_id, asker.voter_id)
 
-    def _vote_as(self, outcome: Outcome) -> Callable[[str, str, str], Awaitable[Views]]:
-        async def _vote(voter_id: str, edition: str, battle_id: str) -> Views:
+    def _vote_as(self, outcome: Outcome) -> Callable[[Asker, str, str], Awaitable[Views]]:
+        async def _vote(asker: Asker, edition: str, battle_id: str) -> Views:
             shown = _read_number(edition)
-            return _once(await self._conductor.vote(battle_id, voter_id, outcome, edition=shown))
+            return _once(
+                await self._conductor.vote(battle_id, asker.voter_id, outcome, edition=shown)
+            )
 
         return _vote
 
-    async def _stop(self, voter_id: str, _edition: str, battle_id: str) -> Views:
+    async def _stop(self, asker: Asker, _edition: str, battle_id: str) -> Views:
         """Ends the answers where they are; they can be asked for again."""
-        await self._conductor.leave(battle_id, voter_id)
-        return _once(await self._conductor.view(battle_id, voter_id))
+        await self._conductor.leave(battle_id, asker.voter_id)
+        return _once(await self._conductor.view(battle_id, asker.voter_id))
 
-    async def _new(self, voter_id: str, _edition: str, battle_id: str) -> Views:
+    async def _new(self, asker: Asker, _edition: str, battle_id: str) -> Views:
         if battle_id:
-            await self._conductor.leave(battle_id, voter_id)
+            await self._conductor.leave(battle_id, asker.voter_id)
         return _once(None)
 
     def _surprise(self, last: str) -> str:

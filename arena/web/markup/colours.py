@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from html import escape
 from importlib import import_module
+from io import StringIO
 from typing import TYPE_CHECKING
 
-from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers import LEXERS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pygments.lexer import Lexer
+    from pygments.token import _TokenType
 
 # Colouring takes a millisecond a kilobyte.
 LONGEST_COLOURED = 10_000
+# Of this thread's own time. Some lexers take the square of the length over code that nobody writes,
+# and no other thread goes on meanwhile.
+MOST_SECONDS = 0.1
 _LANGUAGES = frozenset(
     {
         "bash", "c", "c++", "c#", "clojure", "cmake", "css", "dart", "diff", "docker",
@@ -37,7 +44,26 @@ def colour(code: str, language: str) -> str:
         language: what the fence calls it.
     """
     lexer = _lexer(language.lower()) if len(code) <= LONGEST_COLOURED else None
-    return escape(code) if lexer is None else highlight(code, lexer, _FORMATTER)
+    if lexer is None:
+        return escape(code)
+    coloured = StringIO()
+    try:
+        _FORMATTER.format(_lex(lexer, code), coloured)
+    except _TooSlow:
+        return escape(code)
+    return coloured.getvalue()
+
+
+class _TooSlow(Exception):
+    """The colours are not worth the time."""
+
+
+def _lex(lexer: Lexer, code: str) -> Iterator[tuple[_TokenType, str]]:
+    deadline = time.thread_time() + MOST_SECONDS
+    for token in lexer.get_tokens(code):
+        if time.thread_time() > deadline:
+            raise _TooSlow
+        yield token
 
 
 @cache

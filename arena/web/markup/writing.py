@@ -10,17 +10,20 @@ than `MOST_MARKDOWN` is shown as it was written.
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from arena.web.markup.parsing import answer_parser
 from arena.web.markup.rendering import AnswerRenderer, clean, render_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from markdown_it.token import Token
+
+_T = TypeVar("_T")
 
 MOST_MARKDOWN = 100_000  # characters
 # Reading takes about a millisecond a kilobyte; what takes longer than 10 leaves the loop.
@@ -28,6 +31,8 @@ _LONG = 10_000
 _GROWTH = 30
 _PLAIN_PART = 20_000
 _REMEMBERED = 512
+# Threads of its own: those of the process wait for the database and must not wait for this.
+_READERS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="markup")
 
 
 async def render_answer(text: str) -> tuple[str, ...]:
@@ -37,7 +42,7 @@ async def render_answer(text: str) -> tuple[str, ...]:
         text: as the model wrote it.
     """
     if len(text) > _LONG:
-        return await asyncio.to_thread(_render, text)
+        return await _away(_render, text)
     return _render_short(text)
 
 
@@ -66,7 +71,7 @@ class Writing:
         if self._is_due(text):
             self._text = text
             if len(text) - self._read_from > _LONG:
-                await asyncio.to_thread(self._read)
+                await _away(self._read)
             else:
                 self._read()
         return (*self._closed, *self._open)
@@ -86,6 +91,11 @@ class Writing:
         self._open = tuple(read.blocks[closed:])
         if closed:
             self._read_from += _offset(read.text, read.starts[closed])
+
+
+async def _away(work: Callable[..., _T], *given: str) -> _T:
+    """Does it beside the loop."""
+    return await asyncio.get_running_loop().run_in_executor(_READERS, work, *given)
 
 
 class _Read(NamedTuple):

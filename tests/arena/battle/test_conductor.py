@@ -13,7 +13,8 @@ from battle_steps import finish, start
 from sqlalchemy import select, text, update
 from staged_models import VOTER, StagedModel, Thought, conducting, until, watch
 
-from arena.battle.asking import ArenaFull
+from arena.battle.answering import Lengths
+from arena.battle.crowding import AddressFull, ArenaFull, CrowdLimits, VoterFull
 from arena.battle.views import SideState
 from arena.rules.actions import Action
 from arena.rules.battles import (
@@ -650,7 +651,9 @@ async def test_a_battle_that_another_process_answers_can_be_watched(record: Stor
 async def test_a_burst_of_battles_is_let_in_up_to_the_limit(record: Store) -> None:
     release = asyncio.Event()
     models = StagedModel("Amber", release, "A"), StagedModel("Birch", release, "B")
-    async with conducting(record, *models, max_live=3, grace_seconds=60) as conductor:
+    async with conducting(
+        record, *models, crowd=CrowdLimits(live=3), grace_seconds=60
+    ) as conductor:
         ended = await asyncio.gather(
             *(conductor.start("Why?", f"voter-{number}") for number in range(8)),
             return_exceptions=True,
@@ -661,6 +664,72 @@ async def test_a_burst_of_battles_is_let_in_up_to_the_limit(record: Store) -> No
         release.set()
         await until(lambda: conductor.live_battles == 0)
         await conductor.start("Why?", VOTER)
+
+
+async def test_one_voter_has_a_few_battles_at_once_and_takes_none_from_others(
+    record: Store,
+) -> None:
+    release = asyncio.Event()
+    models = StagedModel("Amber", release, "A"), StagedModel("Birch", release, "B")
+    crowd = CrowdLimits(live=50, of_voter=2, of_address=5)
+    async with conducting(record, *models, crowd=crowd) as conductor:
+        burst = [conductor.start("Why?", VOTER) for _ in range(6)]
+        ended = await asyncio.gather(*burst, return_exceptions=True)
+        assert sum(isinstance(end, VoterFull) for end in ended) == 4
+        await conductor.start("Why?", "somebody else")
+        release.set()
+        await until(lambda: conductor.live_battles == 0)
+        battle_id = (await conductor.start("Why?", VOTER)).battle_id
+        await watch(conductor, battle_id)
+        release.clear()
+        await conductor.start("Why?", VOTER)
+        await conductor.follow_up(battle_id, "And?", VOTER)
+        with pytest.raises(VoterFull):
+            await conductor.start("Why?", VOTER)
+        # Sent once more, a prompt is no further battle.
+        await conductor.follow_up(battle_id, "And?", VOTER, turn=1)
+        release.set()
+
+
+async def test_fresh_cookies_from_one_address_get_no_further_than_its_share(record: Store) -> None:
+    release = asyncio.Event()
+    models = StagedModel("Amber", release, "A"), StagedModel("Birch", release, "B")
+    crowd = CrowdLimits(live=50, of_voter=2, of_address=5)
+    async with conducting(record, *models, crowd=crowd) as conductor:
+        burst = [conductor.start("Why?", f"v{n}", address="192.0.2.1") for n in range(9)]
+        ended = await asyncio.gather(*burst, return_exceptions=True)
+        assert sum(isinstance(end, AddressFull) for end in ended) == 4
+        await conductor.start("Why?", "v20", address="192.0.2.2")
+        for number in range(30, 40):  # where no address is known, nobody shares one
+            await conductor.start("Why?", f"v{number}")
+        release.set()
+
+
+async def test_an_answer_without_end_is_cut_and_its_stream_closed(record: Store) -> None:
+    going = asyncio.Event()
+    endless = StagedModel("Amber", "x" * 700, "y" * 700, going)
+    thinking = StagedModel("Birch", Thought("z" * 900), "Yes.", Thought("z" * 900), going)
+    lengths = Lengths(text=1_000, reasoning=1_200)
+    async with conducting(record, endless, thinking, lengths=lengths) as conductor:
+        view = await watch(conductor, (await conductor.start("Why?", VOTER)).battle_id)
+        assert Action.VOTE in view.open
+        voted = await conductor.vote(view.battle_id, VOTER, Outcome.TIE)
+    by_text = {row["text"]: row for row in rows(record, responses)}
+    assert set(by_text) == {"x" * 700 + "y" * 300, "Yes."}
+    assert by_text["Yes."]["reasoning"] == "z" * 1_200
+    assert {row["finish_reason"] for row in by_text.values()} == {"length"}
+    assert (endless.stopped, thinking.stopped) == (1, 1)
+    assert voted.a.reveal is not None
+    assert voted.a.reveal.was_cut
+
+
+async def test_a_model_that_only_thinks_without_end_fails(record: Store) -> None:
+    models = StagedModel("Amber", Thought("z" * 5_000), asyncio.Event()), StagedModel("Birch")
+    lengths = Lengths(text=1_000, reasoning=1_200)
+    async with conducting(record, *models, lengths=lengths) as conductor:
+        view = await watch(conductor, (await conductor.start("Why?", VOTER)).battle_id)
+    assert Action.VOTE not in view.open
+    assert {view.a.problem, view.b.problem} == {None, "EmptyAnswer"}
 
 
 async def test_a_battle_whose_model_is_gone_can_be_voted_on_but_not_continued(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.web.markup import MOST_MARKDOWN, Writing, render_answer
+from arena.web.markup import writing as writing_room
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,15 +195,9 @@ async def test_a_megabyte_is_shown_as_it_was_written_past_what_anybody_reads(pie
 
 
 async def test_a_long_answer_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    away: list[object] = []
-    really = asyncio.to_thread
-
-    async def to_thread(work: object, *values: object) -> object:
-        away.append(work)
-        return await really(work, *values)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(asyncio, "to_thread", to_thread)
+    submit = Mock(wraps=writing_room._READERS.submit)
+    monkeypatch.setattr(writing_room._READERS, "submit", submit)
     await render_answer("short")
-    assert away == []
+    assert submit.call_count == 0
     await render_answer("long " * 5_000)
-    assert len(away) == 1
+    assert submit.call_count == 1

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena.store import Store
 
 EN = load_texts("en")
-REQUEST = SimpleNamespace(session_hash="page", cookies={COOKIE: "signed"})
+REQUEST = SimpleNamespace(session_hash="page", cookies={COOKIE: "signed"}, client=None)
 TOKENS = SimpleNamespace(read=lambda _cookies: VOTER)
 # What is pressed, where the battle must be for it, and what it leads to.
 STEPS = {
