@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _LONGEST_PATH = 500
 _LONGEST_NAME = 200  # file systems take 255
-_LONGEST_QUERY = 4_000
+_LONGEST_QUERY = 8_000  # as much as proxies usually let through
 _CONTROL = re.compile(r"[\0-\x1f\x7f]")
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?")
 _LAST_PORT = 65_535

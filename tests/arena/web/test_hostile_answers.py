@@ -46,13 +46,10 @@ HOSTILE = {
 
 
 def seconds_of_rendering(text: str) -> float:
-    """Of this thread's own, the best of two, with what is over in no time counted as that."""
-    took = []
-    for _ in range(2):
-        began = time.thread_time()
-        writing._render(text)
-        took.append(time.thread_time() - began)
-    return max(0.05, min(took))
+    """Of this thread's own, with what is over in no time counted as that."""
+    began = time.thread_time()
+    writing._render(text)
+    return max(0.05, time.thread_time() - began)
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -61,8 +58,12 @@ def test_a_hostile_answer_takes_time_in_proportion_to_its_length(kind: str) -> N
     short, long = (
         begin + HOSTILE[kind] * (length // len(HOSTILE[kind])) for length in (20_000, 80_000)
     )
+    # The least of five is its own cost; the rest is what a machine's neighbours take. In turns, so
+    # that both are measured in the same weather.
+    took = [(seconds_of_rendering(short), seconds_of_rendering(long)) for _ in range(5)]
+    least_short, least_long = map(min, zip(*took, strict=True))
     # Four times as long; the square would be sixteen.
-    assert seconds_of_rendering(long) < 10 * seconds_of_rendering(short)
+    assert least_long < 10 * least_short
 
 
 def test_a_short_table_is_not_a_megabyte_of_html() -> None:
