@@ -111,6 +111,7 @@ class LeaderboardKeeper:
 
     async def keep_fresh(self) -> None:
         """Refreshes for as long as the program runs; what goes wrong is logged."""
+        before = 0.0
         while True:
             started = time.monotonic()
             try:
@@ -119,7 +120,9 @@ class LeaderboardKeeper:
                 # The next refresh may work again; ending here would freeze the board unseen.
                 logger.exception("the leaderboard could not be refreshed")
             worked = time.monotonic() - started
-            rest = worked * REST_PER_SECOND_OF_WORK
+            # One that took long, as the first does, is no habit yet.
+            rest = min(worked, before) * REST_PER_SECOND_OF_WORK
+            before = worked
             await asyncio.sleep(max(self._settings.refresh_seconds, rest))
 
     def _snapshot_settings(self) -> dict[str, Any]:

@@ -317,6 +317,32 @@ async def test_the_loop_keeps_fresh_and_survives_a_failure(
     assert "the disk is gone" in caplog.text
 
 
+async def test_one_slow_refresh_delays_no_vote_and_a_habit_of_them_rests(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one loads what it computes with: seconds, and then a vote waited a minute."""
+    boards = make_boards(sqlite_store, refresh_seconds=1.0)
+    now = 0.0
+    takes = iter((3.0, 0.01, 3.0, 4.0))
+    rests: list[float] = []
+
+    def refresh() -> None:
+        nonlocal now
+        now += next(takes)
+
+    async def rest(seconds: float) -> None:
+        rests.append(round(seconds, 6))
+        if len(rests) == 4:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(boards, "refresh", refresh)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(asyncio, "sleep", rest)
+    with pytest.raises(asyncio.CancelledError):
+        await boards.keep_fresh()
+    assert rests == [1.0, 1.0, 1.0, 60.0]
+
+
 @pytest.mark.slow
 def test_refreshing_200_000_votes_costs_little_more_than_counting_them(sqlite_store: Store) -> None:
     """Measured: 1.3 to 1.9 times the bare GROUP BY, and 0.2 times after one more vote.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +17,7 @@ from serving_arena import recorded_model, running_arena
 from arena.agreement.keys import AnalystKeys
 from arena.rules.battles import Outcome
 from arena.settings import Settings, read_signing_secret
+from arena.store import open_store
 from arena.web.texts import LANGUAGES
 
 if TYPE_CHECKING:
@@ -47,9 +49,11 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningArena
         for number, name in enumerate(MODELS)
     ]
     board = {"refresh_seconds": 0.3, "replicates": 100}
+    # Before it starts, so that the first board has all of it.
+    (folder / "data").mkdir()
+    with closing(open_store(f"sqlite:///{folder}/data/arena.db")) as store:
+        _furnish(store)
     with running_arena(models, data_dir=folder / "data", leaderboard=board) as served:
-        with record_of(served) as store:
-            _furnish(store)
         yield served
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import time
+from contextlib import contextmanager
 from html import escape
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +14,9 @@ from arena.web.markup import writing
 from arena.web.markup.colours import LONGEST_COLOURED, colour
 from arena.web.markup.parsing import LONGEST_PARAGRAPH
 from serving.emptiness import says_nothing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 # What took the square of its length, or of a part of it.
 HOSTILE = {
@@ -45,25 +51,59 @@ HOSTILE = {
 }
 
 
-def seconds_of_rendering(text: str) -> float:
-    """Of this thread's own, with what is over in no time counted as that."""
-    began = time.thread_time()
-    writing._render(text)
-    return max(0.05, time.thread_time() - began)
+# Eight times as long is eight times the work in proportion, sixty-four times in its square, and
+# this is the middle.
+TIMES_AS_LONG, AT_MOST = 8, 23
+# What is over sooner is taken for that: the clock and the first call cost as much.
+OVER_IN_NO_TIME = 0.02
+
+
+@contextmanager
+def without_the_garbage_of_others() -> Iterator[None]:
+    """A collection walks over all that earlier tests left, as often as there is much new."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def takes_time_in_proportion(work: Callable[[str], object], *, short: str, long: str) -> bool:
+    """Whether it did once: a machine's neighbours make the long one longer, never shorter.
+
+    Both are timed in turns, in the same weather, by this thread's own time.
+    """
+
+    def seconds(text: str) -> float:
+        began = time.thread_time()
+        work(text)
+        return max(OVER_IN_NO_TIME, time.thread_time() - began)
+
+    with without_the_garbage_of_others():
+        return any(seconds(long) < AT_MOST * seconds(short) for _ in range(6))
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_answer_takes_time_in_proportion_to_its_length(kind: str) -> None:
     begin = "http://a.b/" if kind == "ends of an address" else ""
     short, long = (
-        begin + HOSTILE[kind] * (length // len(HOSTILE[kind])) for length in (20_000, 80_000)
+        begin + HOSTILE[kind] * (length // len(HOSTILE[kind]))
+        for length in (10_000, TIMES_AS_LONG * 10_000)
     )
-    # The least of five is its own cost; the rest is what a machine's neighbours take. In turns, so
-    # that both are measured in the same weather.
-    took = [(seconds_of_rendering(short), seconds_of_rendering(long)) for _ in range(5)]
-    least_short, least_long = map(min, zip(*took, strict=True))
-    # Four times as long; the square would be sixteen.
-    assert least_long < 10 * least_short
+    assert takes_time_in_proportion(writing._render, short=short, long=long)
+
+
+@pytest.mark.parametrize("seconds", [lambda n: n / 1e5, lambda n: n * n / 1e10])
+def test_the_measure_tells_the_square_from_the_length(seconds: Callable[[int], float]) -> None:
+    def work(text: str) -> None:
+        until = time.thread_time() + seconds(len(text))
+        while time.thread_time() < until:
+            pass
+
+    short, long = "a" * 10_000, "a" * 80_000
+    linear = seconds(20) == 2 * seconds(10)
+    assert takes_time_in_proportion(work, short=short, long=long) is linear
 
 
 def test_a_short_table_is_not_a_megabyte_of_html() -> None:
@@ -89,13 +129,8 @@ def test_code_that_takes_its_lexer_forever_is_not_coloured(language: str, piece:
 
 @pytest.mark.parametrize("piece", ["`", "~", "``` ", " `", "\u200b", "<!--", "[ ", "1.\n"])
 def test_whether_a_megabyte_says_nothing_is_found_in_proportion_to_it(piece: str) -> None:
-    took = []
-    for length in (200_000, 800_000):
-        text = piece * (length // len(piece))
-        began = time.thread_time()
-        says_nothing(text)
-        took.append(max(0.02, time.thread_time() - began))
-    assert took[1] < 10 * took[0]
+    short, long = (piece * (length // len(piece)) for length in (100_000, TIMES_AS_LONG * 100_000))
+    assert takes_time_in_proportion(says_nothing, short=short, long=long)
 
 
 def test_code_that_is_empty_says_nothing_whatever_its_backticks() -> None:
