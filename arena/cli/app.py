@@ -13,6 +13,8 @@ from arena.cli.experts import command as experts
 from arena.cli.judge import command as judge
 from arena.cli.rank import command as rank
 from arena.cli.simulate import command as simulate
+from arena.cli.votes import command as votes
+from arena.cli.votes import voters
 
 app = typer.Typer(
     name="arena",
@@ -39,6 +41,8 @@ app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("up", epilog="Example: arena up --config arena.toml --host 0.0.0.0 --port 8000")(
     serve.up
 )
+app.add_typer(voters.app, name="voters")
+app.add_typer(votes.app, name="votes")
 app.command("version", epilog="Example: arena version")(start.version)
 
 

@@ -72,7 +72,10 @@ class ExclusionReason(StrEnum):
     """Why a vote does not count. The vote itself stays on record."""
 
     IDENTITY_REVEALED = "identity_revealed"  # an answer named its own model before the vote
-    MAINTAINER = "maintainer"  # excluded by hand, with a note
+    AUTOMATED = "automated"  # cast by a program
+    INTERESTED = "interested"  # cast by somebody whom the ranking profits
+    TRIAL = "trial"  # cast to try the arena
+    MAINTAINER = "maintainer"  # excluded by hand for another reason, which the note gives
 
 
 class BattleError(Exception):

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 
 from arena.store.battle_records import BattleRecords
+from arena.store.chosen_votes import (
+    Exclusion,
+    VoteRecord,
+    VoterRecord,
+    VoteSelection,
+    VoteTotals,
+)
 from arena.store.engine import open_engine
 from arena.store.errors import DatabaseBusy, DatabaseDamaged, StoreError
 from arena.store.expert_assignments import (
@@ -26,6 +33,7 @@ from arena.store.prompt_set_records import PromptSetRecords
 from arena.store.snapshots import Snapshot, Snapshots
 from arena.store.token_counts import TokenCounts, Tokens
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
+from arena.store.vote_exclusions import VoteExclusions
 from arena.store.voted_answers import VotedAnswer, VotedAnswers, VotedBattle
 from arena.store.workers import HEARTBEAT_SECONDS, Heartbeat, Workers
 
@@ -43,6 +51,7 @@ __all__ = [
     "DatabaseDamaged",
     "Detail",
     "DetailedCount",
+    "Exclusion",
     "ExpertAssignments",
     "ExpertRecords",
     "Heartbeat",
@@ -65,8 +74,13 @@ __all__ = [
     "TokenCounts",
     "Tokens",
     "VoteCounts",
+    "VoteExclusions",
+    "VoteRecord",
+    "VoteSelection",
+    "VoteTotals",
     "VotedAnswer",
     "VotedBattle",
+    "VoterRecord",
     "Workers",
     "open_store",
 ]
@@ -79,6 +93,7 @@ class Store:
     engine: Engine
     battles: BattleRecords
     votes: VoteCounts
+    exclusions: VoteExclusions
     answers: VotedAnswers
     snapshots: Snapshots
     workers: Workers
@@ -116,6 +131,7 @@ def open_store(url: str) -> Store:
         engine=engine,
         battles=BattleRecords(engine),
         votes=VoteCounts(engine),
+        exclusions=VoteExclusions(engine),
         answers=VotedAnswers(engine),
         snapshots=Snapshots(engine),
         workers=Workers(engine),

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import Integer, bindparam, insert, select, update
 
 from arena.rules.battles import (
     Battle,
@@ -21,7 +21,8 @@ from arena.rules.battles import (
 )
 from arena.settings.shipped import read_prompts
 from arena.store.conditions import is_excluded
-from arena.store.tables import battles, exclusions, responses, turns, votes
+from arena.store.tables import battles, exclusions, responses, turns, voters, votes
+from arena.store.transactions import COUNTING_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +60,19 @@ _RESPONSES = (
 )
 _OWN_VOTE = select(votes, is_excluded().label("is_excluded")).where(
     votes.c.battle_id == bindparam("battle"), votes.c.voter_id == bindparam("voter")
+)
+_EXCLUDE_AS_ITS_VOTER = (
+    insert(exclusions)
+    .from_select(
+        ["vote_id", "reason", "note", "created_at"],
+        select(
+            bindparam("vote", type_=Integer),
+            voters.c.excluded_reason,
+            voters.c.excluded_note,
+            bindparam("now", type_=exclusions.c.created_at.type),
+        ).where(voters.c.id == bindparam("voter"), voters.c.excluded_reason.is_not(None)),
+    )
+    .execution_options(**COUNTING_ROWS)
 )
 _RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
 
@@ -129,7 +143,7 @@ def settle(connection: Connection, battle_id: str, status: BattleStatus, worker_
 def add_vote(
     connection: Connection, battle: Battle, outcome: Outcome, *, exclusion: ExclusionReason | None
 ) -> Vote:
-    """Writes a vote, with the reason why it does not count where there is one."""
+    """Writes a vote, with the reasons why it does not count where there are some."""
     row = {
         "battle_id": battle.id,
         "voter_id": battle.voter_id,
@@ -141,7 +155,9 @@ def add_vote(
     if exclusion is not None:
         excluded = {"vote_id": vote_id, "reason": exclusion, "note": "", "created_at": _now()}
         connection.execute(insert(exclusions), excluded)
-    return _vote({**row, "id": vote_id, "is_excluded": exclusion is not None})
+    told = {"vote": vote_id, "now": _now(), "voter": battle.voter_id}
+    as_voter = connection.execute(_EXCLUDE_AS_ITS_VOTER, told).rowcount > 0
+    return _vote({**row, "id": vote_id, "is_excluded": exclusion is not None or as_voter})
 
 
 def _battle(

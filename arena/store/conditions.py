@@ -32,8 +32,8 @@ def votes_that_count() -> ColumnElement[bool]:
 
 
 def is_excluded() -> ColumnElement[bool]:
-    """Whether a vote has a reason not to count."""
-    return exists().where(exclusions.c.vote_id == votes.c.id)
+    """Whether a vote has a reason not to count that is in force."""
+    return exists().where(exclusions.c.vote_id == votes.c.id, exclusions.c.lifted_at.is_(None))
 
 
 def cast_between(since: datetime | None, until: datetime | None) -> ColumnElement[bool]:

@@ -86,6 +86,9 @@ voters = Table(
     Column("id", String(64), primary_key=True),
     Column("kind", String(16), nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
+    # An `ExclusionReason`: each vote that comes gets it too.
+    Column("excluded_reason", String(32)),
+    Column("excluded_note", Text),
     one_of("kind", VoterKind),
 )
 
@@ -192,8 +195,25 @@ exclusions = Table(
     Column("reason", String(32), nullable=False),
     Column("note", Text, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
-    UniqueConstraint("vote_id", "reason"),
+    # A reason that is lifted stays on record; the same may come into force again.
+    Column("lifted_at", UtcDateTime),
+    Column("lifted_note", Text),
     one_of("reason", ExclusionReason),
+)
+Index(
+    None,
+    exclusions.c.vote_id,
+    exclusions.c.reason,
+    unique=True,
+    sqlite_where=exclusions.c.lifted_at.is_(None),
+    postgresql_where=exclusions.c.lifted_at.is_(None),
+)
+# As of retractions.
+Index(
+    None,
+    exclusions.c.lifted_at,
+    sqlite_where=exclusions.c.lifted_at.is_not(None),
+    postgresql_where=exclusions.c.lifted_at.is_not(None),
 )
 
 snapshots = Table(

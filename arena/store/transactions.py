@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
 
+# An INSERT … SELECT forgets how many rows it wrote unless it is asked to remember.
+COUNTING_ROWS = {"preserve_rowcount": True}
+
+
 @contextmanager
 def begin_write(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes; on SQLite it takes the write lock at once.

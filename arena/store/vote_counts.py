@@ -66,9 +66,11 @@ class DetailedCount(NamedTuple):
 
 
 class _Marks(NamedTuple):
-    """What moves when a vote that was counted stops counting."""
+    """What moves when a vote that was counted stops counting, or one that was not begins to."""
 
     last_exclusion_id: int
+    lifted: int
+    last_lift: datetime | None
     retractions: int
     last_retraction: datetime | None
 
@@ -265,11 +267,15 @@ def _read_marks(connection: Connection) -> _Marks:
         votes.c.retracted_at.is_not(None)
     )
     retractions, last = connection.execute(retracted).one()
-    return _Marks(last_exclusion or 0, retractions, last)
+    lifting = select(func.count(), func.max(exclusions.c.lifted_at)).where(
+        exclusions.c.lifted_at.is_not(None)
+    )
+    lifted, last_lift = connection.execute(lifting).one()
+    return _Marks(last_exclusion or 0, lifted, last_lift, retractions, last)
 
 
 def _has_past_changed(connection: Connection, known: Tally, marks: _Marks) -> bool:
-    """Whether a settled vote was excluded, or any vote retracted, since a tally was made."""
+    """Whether a settled vote was excluded, or any restored or retracted, since a tally."""
     if marks[1:] != known.marks[1:]:
         return True
     excluded = exists().where(

@@ -126,7 +126,7 @@ class VotedAnswers:
     def taken_out(self) -> set[int]:
         """Numbers of the votes that were excluded or retracted."""
         query = union(
-            select(exclusions.c.vote_id),
+            select(exclusions.c.vote_id).where(exclusions.c.lifted_at.is_(None)),
             select(votes.c.id).where(votes.c.retracted_at.is_not(None)),
         )
         with self._engine.connect() as connection:

@@ -130,7 +130,7 @@ async def test_every_step_loads_its_battle_once(store: Store) -> None:
             ("ready", 5, lambda battle_id: follow_up(battle_id=battle_id)),
             ("ready", 4, lambda battle_id: conductor.regenerate(battle_id, VOTER)),
             ("failed", 4, lambda battle_id: conductor.retry(battle_id, VOTER)),
-            ("ready", 6, lambda battle_id: conductor.vote(battle_id, VOTER, Outcome.TIE)),
+            ("ready", 7, lambda battle_id: conductor.vote(battle_id, VOTER, Outcome.TIE)),
             ("ready", 3, lambda battle_id: conductor.view(battle_id, VOTER)),
         ]
         for state, most, step in steps:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import random
-import re
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from battle_steps import PAIRING, TERMS, VOTER, answer, finish, make_ready, start
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import delete, func, insert, select, update
 
 from arena.rules.actions import Action
 from arena.rules.battles import ExclusionReason, Outcome, ResponseStatus, Side, VoterKind
 from arena.settings.shipped import read_prompts
-from arena.store import DetailedCount, OutcomeCount, VotedAnswer
+from arena.store import DetailedCount, OutcomeCount, VotedAnswer, VoteSelection
 from arena.store.tables import battles, exclusions, voters, votes
 from arena.store.tally import Census
 
 if TYPE_CHECKING:
     from arena.store import Store
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
 A, B = PAIRING.model_a, PAIRING.model_b
 
 
@@ -59,20 +56,21 @@ def test_a_retracted_vote_leaves_the_counts_and_stays_on_record(store: Store) ->
     assert on_record(store) == 2
 
 
-def test_the_statement_in_the_docs_excludes_a_vote(store: Store) -> None:
-    page = (DOCS / "deployment.md").read_text(encoding="utf-8")
-    (statement,) = re.findall(r"```sql\n(.+?)```", page, re.DOTALL)
+def test_a_running_arena_sees_settled_votes_leave_and_return(store: Store) -> None:
     for outcome in (Outcome.TIE, Outcome.MODEL_A):
         vote(store, outcome)
+    age(store)
     census = Census(store.votes)
-    assert census.count().votes == 2  # a running arena has counted it already
-    with store.engine.begin() as connection:
-        connection.execute(text(statement.replace("12", "1", 1)))
-    assert census.count().votes == store.votes.tally().votes == 1
+    assert census.count().settled_until == 2
+    first = VoteSelection(vote_ids=(1,))
+    for _ in range(2):
+        assert store.exclusions.exclude(first, reason=ExclusionReason.TRIAL, note="tried") == 1
+        assert census.count().votes == store.votes.tally().votes == 1
+        assert store.answers.taken_out() == {1}
+        assert store.exclusions.restore(first, note="no trial") == 1
+        assert census.count().votes == store.votes.tally().votes == 2
+        assert store.answers.taken_out() == set()
     assert on_record(store) == 2
-    with store.engine.connect() as connection:
-        (found,) = connection.execute(select(exclusions)).mappings()
-    assert found["reason"] == ExclusionReason.MAINTAINER
 
 
 def test_an_excluded_vote_leaves_the_counts_once_however_many_reasons(store: Store) -> None:

@@ -1,0 +1,1 @@
+"""`arena votes` and `arena voters`: what counts, and what does not, and why."""
