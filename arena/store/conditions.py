@@ -23,9 +23,10 @@ def joined_votes() -> Join:
 
 
 def votes_that_count() -> ColumnElement[bool]:
-    """Cast by the crowd, not retracted, not excluded."""
+    """Cast by the crowd in this arena itself, not retracted, not excluded."""
     return and_(
         voters.c.kind == VoterKind.CROWD,
+        battles.c.source.is_(None),
         votes.c.retracted_at.is_(None),
         ~is_excluded(),
     )

@@ -89,6 +89,12 @@ voters = Table(
     # An `ExclusionReason`: each vote that comes gets it too.
     Column("excluded_reason", String(32)),
     Column("excluded_note", Text),
+    # Which wording of the terms was shown before the first prompt.
+    Column("consent_version", String(64)),
+    Column("consented_at", UtcDateTime),
+    Column("forgotten_at", UtcDateTime),
+    # Of imported voters: the part of the counts to which they belonged where they came from.
+    Column("bucket", Integer),
     one_of("kind", VoterKind),
 )
 
@@ -117,6 +123,8 @@ battles = Table(
     # Of the first prompt, where it is one that the program offers.
     Column("category", String(32)),
     Column("language", String(16)),
+    # Where an imported battle came from; nothing for the arena's own.
+    Column("source", String(100)),
     Column("status", String(16), nullable=False),
     Column("worker_id", ForeignKey("workers.id")),
     Column("created_at", UtcDateTime, nullable=False),
