@@ -125,6 +125,7 @@ class Matchmaker:
         self._absent = absent
         self._random = np.random.default_rng(seed)
         self._weighed: tuple[tuple[int, Set[str]], _Weighed] | None = None
+        self._weighed_all: tuple[int, _Weighed] | None = None
         self._weigh(frozenset())
 
     def draw(self) -> Pairing:
@@ -147,16 +148,18 @@ class Matchmaker:
             candidates=candidates,
         )
 
-    def outlook(self, most: int | None = None) -> Outlook:
+    def outlook(self, most: int | None = None, *, for_all: bool = False) -> Outlook:
         """The pairs that may be drawn next; safe in any thread.
 
         Args:
             most: how many of the likeliest, `None` for all.
+            for_all: as if every model could be drawn now. What voters may see must not tell which
+                model has just failed, perhaps in their own battle.
 
         Raises:
             TooFewModels: fewer than two models can answer now.
         """
-        distribution, _ = self._current()
+        distribution, _ = self._current_of_all() if for_all else self._current()
         known = self._standing.of(self._models)
         due = self._standing.votes_due(self._models)
         if self._policy not in WELCOMING:
@@ -181,6 +184,14 @@ class Matchmaker:
         weighed = self._weighed  # read and replaced as a whole: pages ask from other threads
         if weighed is None or weighed[0] != key:
             weighed = self._weighed = key, self._weigh(key[1])
+        return weighed[1]
+
+    def _current_of_all(self) -> _Weighed:
+        """The same as if no model were absent."""
+        version = self._standing.version
+        weighed = self._weighed_all
+        if weighed is None or weighed[0] != version:
+            weighed = self._weighed_all = version, self._weigh(frozenset())
         return weighed[1]
 
     def _weigh(self, absent: Set[str]) -> _Weighed:

@@ -5,7 +5,6 @@ Pages show what is open here, the record enforces it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,7 +18,6 @@ from arena.rules.battles import (
     InvalidPrompt,
     ModelGone,
     NothingToRetry,
-    Response,
     SentTwice,
     Side,
     TurnTaken,
@@ -27,6 +25,7 @@ from arena.rules.battles import (
     VoteNotOpen,
     VoteStale,
 )
+from arena.rules.naming import names_model
 
 
 class Action(StrEnum):
@@ -162,10 +161,13 @@ def check_edition(battle: Battle, *, edition: int | None) -> None:
 def names_itself(battle: Battle) -> bool:
     """Whether an answer told the voter which model wrote it.
 
-    Every attempt counts, for the voter has read it. A prompt that mentions the name itself
-    makes the mentions of the answers to it and to later ones no revelation.
+    Every attempt counts, for the voter has read it, and whoever said the name first: a prompt that
+    lists all names would otherwise let every answer tell its own.
     """
-    return any(_reveals_its_model(battle, response) for response in battle.responses)
+    return any(
+        names_model(response.text, battle.pairing.model(response.side))
+        for response in battle.responses
+    )
 
 
 def exclusion_of(battle: Battle) -> ExclusionReason | None:
@@ -200,10 +202,3 @@ def _refuse_by_terms(action: Action, battle: Battle, terms: Terms) -> BattleErro
         if turns >= terms.max_turns:
             return InvalidPrompt("too_many_turns", value=turns + 1, limit=terms.max_turns)
     return None
-
-
-def _reveals_its_model(battle: Battle, response: Response) -> bool:
-    model = re.escape(battle.pairing.model(response.side))
-    name = re.compile(rf"(?<!\w){model}(?!\w)", re.IGNORECASE)
-    asked = "\n".join(battle.prompts[: response.turn + 1])
-    return name.search(response.text) is not None and name.search(asked) is None

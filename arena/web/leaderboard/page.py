@@ -164,7 +164,7 @@ def render_board(
 
 def _look_ahead(matchmaker: Matchmaker) -> Outlook | None:
     try:
-        return matchmaker.outlook(PAIRS_SHOWN)
+        return matchmaker.outlook(PAIRS_SHOWN, for_all=True)
     except TooFewModels:
         return None
 

@@ -170,6 +170,21 @@ async def test_models_that_cannot_answer_are_not_drawn_and_come_back(standing: S
     assert len(chances(matchmaker)) == 10
 
 
+async def test_what_voters_see_does_not_tell_which_model_has_just_failed(
+    standing: Strengths,
+) -> None:
+    absent: frozenset[str] = frozenset()
+    matchmaker = Matchmaker(
+        NAMES, standing, policy="uncertainty", exploration=0.1, absent=lambda: absent, seed=1
+    )
+    before = matchmaker.outlook(for_all=True)
+    assert before == matchmaker.outlook()
+    for absent in (frozenset({"Amber"}), frozenset(NAMES)):
+        assert matchmaker.outlook(for_all=True) == before
+    absent = frozenset({"Amber"})
+    assert len(matchmaker.outlook().prospects) < len(before.prospects)
+
+
 async def test_rules_are_kept_and_what_is_logged_is_what_was_drawn(standing: Strengths) -> None:
     settings = MatchmakingSettings(
         models={"Elm": ModelRule(max_share=0.3), "Amber": ModelRule(min_share=0.6)},

@@ -204,6 +204,18 @@ def said(text: str, *, model: str = "Zebra-9", prompts: tuple[str, ...] = ("Why?
         ("Zebra-9", "**ZEBRA-9**"),
         ("a.b (c)+", "I'm a.b (c)+, hello"),
         ("通义千问", "我是 通义千问。"),
+        ("通义千问", "我是通义千问，很高兴。"),
+        ("Amber-7B", "我是Amber-7B模型。"),
+        ("gpt-4o-mini", "I'm GPT‑4o mini, made by a company."),
+        ("gpt-4o-mini", "Call me **GPT**-4o-mini!"),
+        ("Llama 3.1 8B", "I am Llama-3.1-8B."),
+        ("llama-3.1-8b", "I am LLaMA 3.1 8B"),
+        ("Qwen3", "Ｑｗｅｎ３です"),
+        ("Amber", "I am A\u200bm\u200dber."),
+        ("org/model-x", "I am org/model-x"),
+        ("openai/gpt-4o", "I am GPT-4o."),
+        ("c++ coder", "C++ Coder here"),
+        ("Größe-2", "ich bin GRÖSSE 2"),
     ],
 )
 def test_an_answer_that_names_its_model_is_noticed(model: str, text: str) -> None:
@@ -217,6 +229,11 @@ def test_an_answer_that_names_its_model_is_noticed(model: str, text: str) -> Non
         ("Zebra-9", "I am Zebra-90."),
         ("Zebra-9", "Ask Birch."),  # the other side's model is not its own
         ("one", "Someone said so."),
+        ("gpt-4", "gpt-4o is another"),
+        ("gpt-4", "GPT 40 watts"),
+        ("Qwen3", "Qwen30 is another"),
+        ("Amber", "Ambers and chamber"),
+        ("o1", "o10, foo1"),
         ("a.b", "axb"),
     ],
 )
@@ -225,9 +242,11 @@ def test_other_words_are_not_a_name(model: str, text: str) -> None:
     assert exclusion_of(said(text, model=model)) is None
 
 
-def test_a_prompt_with_the_name_makes_its_mention_no_revelation() -> None:
-    assert not names_itself(said("I am Zebra-9.", prompts=("Are you zebra-9?",)))
-    assert not names_itself(said("I am Zebra-9.", prompts=("Are you zebra-9?", "Sure?")))
+def test_a_prompt_that_lists_all_names_does_not_let_answers_tell_theirs() -> None:
+    asked = "Which are you: Zebra-9, Birch or Amber?"
+    assert names_itself(said("I am Zebra-9.", prompts=(asked,)))
+    assert names_itself(said("I am Zebra-9.", prompts=("Are you zebra-9?", "Sure?")))
+    assert not names_itself(said("I may not say.", prompts=(asked,)))
 
 
 def test_a_follow_up_that_takes_up_the_name_does_not_undo_the_revelation() -> None:
@@ -245,6 +264,4 @@ def test_a_regeneration_does_not_undo_the_revelation() -> None:
 
 @given(st.text(min_size=1).map(str.strip).filter(bool), st.text())
 def test_every_name_is_found_however_it_is_spelt(model: str, rest: str) -> None:
-    assert names_itself(said(f"{rest} {model} {rest}", model=model, prompts=(".",))) != (
-        model == "."
-    )
+    assert names_itself(said(f"{rest} {model} {rest}", model=model))
