@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from arena.cli.arenas import DEFAULT_CONFIG, ConfigOption, DataDirOption, read_settings
+from arena.cli.greeting import ask_all
 from arena.cli.terminal import open_console, print_table, text_table
 
 if TYPE_CHECKING:
@@ -135,20 +136,10 @@ def choose_models(specs: Sequence[ModelSpec], names: Sequence[str]) -> list[Mode
 
 
 def _ask_all(specs: Sequence[ModelSpec]) -> list[HealthReport]:
-    from serving.roster import Roster
-
-    async def ask() -> list[HealthReport]:
-        roster = Roster(specs)
-        try:
-            await roster.start(keep_going=True)
-            return await asyncio.gather(*(roster.check(spec.name) for spec in specs))
-        finally:
-            await roster.aclose()
-
     console = open_console("stderr")
     waiting = console.status(f"Asking {len(specs)} models …") if console.is_terminal else None
     with waiting or contextlib.nullcontext():
-        return asyncio.run(ask())
+        return asyncio.run(ask_all(specs))
 
 
 def _print_reports(reports: Sequence[HealthReport]) -> None:

@@ -44,8 +44,12 @@ def up(
     workers: WorkersOption = None,
     proxy: ProxyOption = None,
     open_page: OpenOption = False,
+    check: Annotated[
+        bool, typer.Option(help="Ask each model elsewhere once, and say which do not answer.")
+    ] = True,
 ) -> None:
     """Run an arena over the models of an arena.toml."""
+    from arena.cli.greeting import check_models_beside, tell_record
     from arena.cli.preflight import check_start
     from arena.cli.refusals import refusing
 
@@ -61,7 +65,11 @@ def up(
 
         settings = read_settings()
         check_start(settings)
+        for line in tell_record(settings):
+            _announce(line)
         announce = _announcing(settings, open_page=open_page)
+        if check:
+            announce = _then(announce, lambda: check_models_beside(settings.models, _announce))
         if settings.server.workers == 1:
             _serve(settings, announce)
         else:
@@ -103,6 +111,17 @@ def _announcing(settings: Settings, *, open_page: bool) -> Callable[[str], None]
         (_announce_and_open if open_page else _announce)(line)
 
     return announce
+
+
+def _then(announce: Callable[[str], None], do: Callable[[], object]) -> Callable[[str], None]:
+    """Announces, and does something once the line has an address: the pages are open."""
+
+    def announce_and_do(line: str) -> None:
+        announce(line)
+        if re.search(r"https?://", line):
+            do()
+
+    return announce_and_do
 
 
 def _serve_from_several(

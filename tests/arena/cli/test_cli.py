@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
+from board_votes import cast, register
 from typer.testing import CliRunner, Result
 
 from arena.cli import app
+from arena.cli.greeting import tell_record
 from arena.cli.start import STARTER
+from arena.rules.battles import Outcome
 from arena.settings import Settings, load_settings, parse_settings
+from arena.store import open_store
 from serving.specs import ModelSpec
 
 if TYPE_CHECKING:
@@ -42,6 +46,15 @@ COMMANDS: list[list[str]] = [
     ["models", "check"],
     ["rank"],
     ["up"],
+    ["voters"],
+    ["voters", "exclude"],
+    ["voters", "list"],
+    ["voters", "restore"],
+    ["voters", "show"],
+    ["votes"],
+    ["votes", "exclude"],
+    ["votes", "list"],
+    ["votes", "restore"],
     ["version"],
 ]
 HEAVY = [
@@ -389,6 +402,49 @@ def test_a_refusal_of_the_process_is_one_message(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        (("Amber", "Birch"), []),
+        (
+            ("Amber", "Birch", "Old"),
+            ["It also has models that are not in the settings any more: Old"],
+        ),
+        (("X", "Y"), ["Warning: these votes are on other models (X, Y) and none is on these."]),
+    ],
+)
+def test_a_record_that_may_be_another_arenas_is_noticed(
+    tmp_path: Path, recorded: tuple[str, ...], said: list[str]
+) -> None:
+    settings = Settings(
+        data_dir=tmp_path,
+        models=[
+            ModelSpec(name=name, backend="recorded", path=tmp_path / "answers.jsonl")
+            for name in ("Amber", "Birch")
+        ],
+    )
+    store = open_store(settings.database.url)
+    register(store, recorded)
+    assert len(tell_record(settings)) == 1  # whose it is matters once there are votes
+    cast(store, recorded[0], recorded[1], Outcome.TIE)
+    store.close()
+    first, *rest = tell_record(settings)
+    assert first == f"Votes are kept in {tmp_path}/arena.db: 1 so far."
+    assert [line[: len(words)] for line, words in zip(rest, said, strict=True)] == said
+    if recorded[0] == "X":
+        assert 'write data_dir = "arena-data" into its settings' in rest[0]
+
+
+def test_an_arena_that_is_begun_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        assert CliRunner().invoke(app, ["init", f"{tmp_path}/{name}/arena.toml"]).exit_code == 0
+    folders = {
+        load_settings(tmp_path / name / "arena.toml", runnable=False).data_dir
+        for name in ("one", "other")
+    }
+    assert folders == {tmp_path / "one" / "arena-data", tmp_path / "other" / "arena-data"}
+
+
 @pytest.mark.slow
 def test_up_says_where_it_is_opens_it_and_leaves_quietly(config: Path, tmp_path: Path) -> None:
     command = "from arena.cli import main; main()"
@@ -396,6 +452,9 @@ def test_up_says_where_it_is_opens_it_and_leaves_quietly(config: Path, tmp_path:
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
     browser.chmod(0o755)
+    with config.open("a") as more:
+        more.write('[[models]]\nname = "Gone"\nbackend = "openai"\nmodel = "gone"\n')
+        more.write('base_url = "http://127.0.0.1:9/v1"\n')
     with (
         errors.open("w") as stderr,
         subprocess.Popen(
@@ -409,10 +468,14 @@ def test_up_says_where_it_is_opens_it_and_leaves_quietly(config: Path, tmp_path:
     ):
         assert server.stdout is not None
         try:
+            kept = server.stdout.readline()
+            assert kept == f"Votes are kept in {tmp_path}/votes/arena.db: 0 so far.\n"
             line = server.stdout.readline()
             found = re.search(r"http://127\.0\.0\.1:\d+/", line)
             assert found, line + errors.read_text()
             assert httpx2.get(found[0] + "healthz").json()["status"] == "ok"
+            assert server.stdout.readline().startswith("Gone does not answer (")
+            assert "arena models check" in server.stdout.readline()
         finally:
             server.send_signal(signal.SIGINT)
             rest = server.communicate(timeout=240)[0]

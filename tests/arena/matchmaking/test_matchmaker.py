@@ -179,9 +179,10 @@ async def test_what_voters_see_does_not_tell_which_model_has_just_failed(
     )
     before = matchmaker.outlook(for_all=True)
     assert before == matchmaker.outlook()
-    for absent in (frozenset({"Amber"}), frozenset(NAMES)):
-        assert matchmaker.outlook(for_all=True) == before
+    absent = frozenset(NAMES)
+    assert matchmaker.outlook(for_all=True) == before
     absent = frozenset({"Amber"})
+    assert matchmaker.outlook(for_all=True) == before
     assert len(matchmaker.outlook().prospects) < len(before.prospects)
 
 
