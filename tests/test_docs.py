@@ -206,7 +206,9 @@ def test_settings_and_variables_in_the_text_exist(page: Path) -> None:
     assert set(re.findall(r"\bARENA_[A-Z_]*[A-Z]", read(page))) <= known
     dotted = "|".join(name for name in SECTIONS if name != "arena")  # arena.toml, arena.db
     for section, name in re.findall(rf"`({dotted})\.(\w+)\b", read(page)):
-        assert name in SECTIONS[section].model_fields or name == "py", f"{section}.{name}"
+        assert name in SECTIONS[section].model_fields or name in ("py", "parquet"), (
+            f"{section}.{name}"
+        )
 
 
 # Commands and examples

@@ -30,6 +30,7 @@ from arena.store.judged_battles import JudgedBattles
 from arena.store.judgement_rows import UNPARSABLE, JudgementRow, JudgementRows
 from arena.store.judgings import Claim, Judgings, KnownJudge
 from arena.store.prompt_set_records import PromptSetRecords
+from arena.store.published_rows import Extent, PublishedRows
 from arena.store.snapshots import Snapshot, Snapshots
 from arena.store.token_counts import TokenCounts, Tokens
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
@@ -54,6 +55,7 @@ __all__ = [
     "Exclusion",
     "ExpertAssignments",
     "ExpertRecords",
+    "Extent",
     "Heartbeat",
     "JudgeVerdict",
     "JudgeVerdicts",
@@ -65,6 +67,7 @@ __all__ = [
     "NameTaken",
     "OutcomeCount",
     "PromptSetRecords",
+    "PublishedRows",
     "Share",
     "Snapshot",
     "Snapshots",
@@ -105,6 +108,7 @@ class Store:
     judged_battles: JudgedBattles
     judgements: JudgementRows
     prompt_sets: PromptSetRecords
+    published: PublishedRows
 
     def ask(self) -> None:
         """Asks the database for next to nothing.
@@ -143,4 +147,5 @@ def open_store(url: str) -> Store:
         judged_battles=JudgedBattles(engine),
         judgements=JudgementRows(engine),
         prompt_sets=PromptSetRecords(engine),
+        published=PublishedRows(engine),
     )

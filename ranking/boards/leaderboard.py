@@ -226,7 +226,7 @@ def _compute(
     ):
         fit = fit_bradley_terry(counts, prior=width, both_bad=told.both_bad)
         spread = _spread_counts(counts, fit, told, threads=threads, progress=progress)
-        return _assemble(counts, fit, spread, told, noted=noted)
+        return assemble(counts, fit, spread, told, noted=noted)
     rows = _make_rows(cast, told)
     paired = fit_paired(rows, tie_model=told.tie_model, prior=width)
     both = paired_intervals(
@@ -234,7 +234,7 @@ def _compute(
         seed=told.seed, threads=threads, progress=progress,
     )  # fmt: skip
     coefficients = _list_coefficients(paired, both)
-    return _assemble(counts, paired, both.strengths, told, noted=noted, coefficients=coefficients)
+    return assemble(counts, paired, both.strengths, told, noted=noted, coefficients=coefficients)
 
 
 def _check_counts(options: Options) -> None:
@@ -307,7 +307,7 @@ def _make_rows(votes: Comparisons | Votes, options: Options) -> Rows:
     return add_side(rows) if options.adjust_side else rows
 
 
-def _assemble(
+def assemble(
     counts: Comparisons,
     fit: BradleyTerryFit | PairedFit,
     spread: Intervals,
@@ -316,6 +316,7 @@ def _assemble(
     noted: dict[str, Any],
     coefficients: tuple[Coefficient, ...] = (),
 ) -> Leaderboard:
+    """Everything a board shows, from a fit and its intervals."""
     order = order_models(fit)
     lines = build_entries(counts, fit, spread, centre=find_centres(fit, options.anchor))
     diagnostics = {**diagnose(counts, fit, spread), **noted}

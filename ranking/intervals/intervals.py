@@ -143,7 +143,7 @@ def paired_intervals(
         )
     if spread is not None:
         alone = sandwich_rows(fit, by_cluster=False)[:size, :size]
-        multiplier = _simulate_multiplier(alone, level, seed)
+        multiplier = simulate_multiplier(alone, level, seed)
         widest = partial(
             stretch, spread=spread, multiplier=multiplier, resampled=interval != "sandwich"
         )
@@ -160,7 +160,7 @@ def build_from_covariance(
     _check_level(level)
     error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     half = normal_quantile(level) * error
-    multiplier = _simulate_multiplier(covariance, level, seed)
+    multiplier = simulate_multiplier(covariance, level, seed)
     return Intervals(
         lower=estimate - half,
         upper=estimate + half,
@@ -264,7 +264,7 @@ def _raise_quantile(values: NDArray[np.floating[Any]], level: float) -> float:
     return float(np.quantile(values, min(raised, 1.0)))
 
 
-def _simulate_multiplier(covariance: Floats, level: float, seed: int) -> float:
+def simulate_multiplier(covariance: Floats, level: float, seed: int) -> float:
     """Quantile of the largest of |N(0, Σ)| in standard errors, by simulation."""
     error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     seen = np.flatnonzero(error > 0)

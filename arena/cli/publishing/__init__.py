@@ -1,0 +1,1 @@
+"""`arena export`, `arena verify` and `arena import`."""
