@@ -12,6 +12,7 @@ from arena.cli.battles import command as battles
 from arena.cli.experts import command as experts
 from arena.cli.judge import command as judge
 from arena.cli.publishing import export as publishing
+from arena.cli.publishing import importing
 from arena.cli.rank import command as rank
 from arena.cli.simulate import command as simulate
 from arena.cli.votes import command as votes
@@ -34,6 +35,7 @@ app.add_typer(db.app, name="db")
 app.command("demo", epilog="Example: arena demo --port 7870 --no-open")(serve.demo)
 app.add_typer(experts.app, name="experts")
 app.command("export", epilog=publishing.EXPORT_EXAMPLES)(publishing.export)
+app.command("import", epilog=importing.IMPORT_EXAMPLES)(importing.import_files)
 app.command("init", epilog="Example: arena init my-arena/arena.toml")(start.init)
 app.add_typer(judge.app, name="judge")
 app.add_typer(models.app, name="models")
@@ -44,6 +46,7 @@ app.command("up", epilog="Example: arena up --config arena.toml --host 0.0.0.0 -
     serve.up
 )
 app.add_typer(voters.app, name="voters")
+voters.app.command("forget", epilog=importing.FORGET_EXAMPLES)(importing.forget)
 app.add_typer(votes.app, name="votes")
 app.command("verify", epilog=publishing.VERIFY_EXAMPLES)(publishing.verify)
 app.command("version", epilog="Example: arena version")(start.version)

@@ -29,6 +29,7 @@ from arena.publishing.files import (
     writing_table,
 )
 from arena.publishing.pseudonyms import SAFE_VOTERS, choose_buckets, find_bucket, name_voter
+from arena.publishing.public_files import write_public
 from arena.publishing.redaction import Masker
 from arena.publishing.tables import NEVER, TABLES
 from arena.rules.battles import VoterKind
@@ -62,6 +63,7 @@ class Request:
         jsonl: also as JSON Lines.
         salt: of the pseudonyms; drawn anew if not told.
         threads: of the leaderboards.
+        layouts: also the votes in these public layouts.
     """
 
     extent: Extent
@@ -71,6 +73,7 @@ class Request:
     jsonl: bool = False
     salt: bytes | None = None
     threads: int | None = None
+    layouts: tuple[str, ...] = ()
 
     def describe(self) -> dict[str, Any]:
         """All that decides what the files hold, but for the salt and the cut."""
@@ -150,7 +153,8 @@ class Export:
         given: list[Sequence[Any]] = []
         for number, column in enumerate(columns):
             if column.way == "length":
-                given.append([None if t is None else len(t) for t in read[places[column.of]]])
+                told = (given if self.request.texts else read)[places[column.of]]
+                given.append([None if text is None else len(text) for text in told])
             elif column.way == "voter":
                 given.append(self._name_voters(table, read, places))
             elif column.name == "bucket":
@@ -272,6 +276,7 @@ def _finish(export: Export) -> Manifest:
         rows[f"{name}.parquet"] = told["rows"]
         if request.jsonl:
             rows[f"{name}.jsonl"] = told["rows"]
+    rows |= dict(write_public(folder, layout) for layout in request.layouts)
     counts = count_buckets(folder, export.buckets)
     if counts is not None:
         rows[COUNTS] = write_counts(folder, counts)

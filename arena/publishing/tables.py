@@ -116,6 +116,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _column("time_to_first_token", "number", "seconds"),
         _column("duration", "number", "seconds"),
         _column("error_kind", "text", "of an answer that failed"),
+        _column("model_id", "text", "what its provider called the model"),
         _TIME,
         _column("characters", "whole", "length of the answer", "length", "text"),
     ),

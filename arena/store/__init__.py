@@ -25,6 +25,7 @@ from arena.store.expert_assignments import (
     Share,
 )
 from arena.store.expert_records import ExpertRecords
+from arena.store.imported_rows import ImportedBattle, ImportedRows
 from arena.store.judge_verdicts import CallRecord, JudgeVerdict, JudgeVerdicts
 from arena.store.judged_battles import JudgedBattles
 from arena.store.judgement_rows import UNPARSABLE, JudgementRow, JudgementRows
@@ -57,6 +58,8 @@ __all__ = [
     "ExpertRecords",
     "Extent",
     "Heartbeat",
+    "ImportedBattle",
+    "ImportedRows",
     "JudgeVerdict",
     "JudgeVerdicts",
     "JudgedBattles",
@@ -109,6 +112,7 @@ class Store:
     judgements: JudgementRows
     prompt_sets: PromptSetRecords
     published: PublishedRows
+    imported: ImportedRows
 
     def ask(self) -> None:
         """Asks the database for next to nothing.
@@ -148,4 +152,5 @@ def open_store(url: str) -> Store:
         judgements=JudgementRows(engine),
         prompt_sets=PromptSetRecords(engine),
         published=PublishedRows(engine),
+        imported=ImportedRows(engine),
     )

@@ -151,7 +151,7 @@ def _responses(extent: Extent, plain: Plain) -> Select[Any]:
     names = (
         "battle_id", "turn", "side", "attempt", "status", "text", "reasoning", "finish_reason",
         "prompt_tokens", "completion_tokens", "time_to_first_token", "duration", "error_kind",
-        "created_at",
+        "model_id", "created_at",
     )  # fmt: skip
     return (
         select(*(responses.c[name] for name in names), battles.c.language)

@@ -38,7 +38,12 @@ def record_arena(store: Store, count: int = 600, *, people: int = 200, seed: int
     }
     for i in range(people):
         rows["voters"].append(
-            {"id": f"person-{i}", "kind": VoterKind.CROWD, "created_at": BEGIN, "bucket": None}
+            {
+                "id": f"person-{i}",
+                "kind": VoterKind.CROWD,
+                "created_at": BEGIN + timedelta(seconds=i),
+                "bucket": None,
+            }
         )
     for i in range(count):
         _add_battle(rows, i, random, strengths, people)

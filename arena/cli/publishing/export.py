@@ -56,6 +56,13 @@ KindOption = Annotated[
     list[str] | None,
     typer.Option("--kind", help="Only verdicts of crowd, expert or judge; repeat for more."),
 ]
+LayoutOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--layout",
+        help="Also the votes that count as arena-140k, arena-33k or arena-55k; repeat for more.",
+    ),
+]
 ImportedOption = Annotated[
     bool, typer.Option("--imported", help="Also battles from elsewhere, counted with our own.")
 ]
@@ -74,6 +81,7 @@ def export(
     category: CategoryOption = None,
     language: LanguageOption = None,
     kind: KindOption = None,
+    layout: LayoutOption = None,
     imported: ImportedOption = False,
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
@@ -92,6 +100,7 @@ def export(
             bucket_key=read_bucket_key(settings.data_dir),
             texts=with_text,
             jsonl=jsonl,
+            layouts=_read_layouts(layout),
         )
         with _explaining(place), show_progress("Writing", total=1) as bar:
             manifest = export_record(
@@ -139,6 +148,16 @@ def _explaining(folder: Path) -> Iterator[None]:
         raise Refusal(f"{error}.") from None
     except OSError as error:
         raise Refusal(f"{folder} cannot be written ({explain(error)}). Name another.") from None
+
+
+def _read_layouts(names: list[str] | None) -> tuple[str, ...]:
+    from arena.cli.refusals import Refusal
+    from arena.publishing.public_files import LAYOUT_NAMES
+
+    for name in names or ():
+        if name not in LAYOUT_NAMES:
+            raise Refusal(f'--layout "{name}" is none. There are: {", ".join(LAYOUT_NAMES)}.')
+    return tuple(dict.fromkeys(names or ()))
 
 
 def _read_extent(
