@@ -12,7 +12,7 @@ from arena.cli.battles import command as battles
 from arena.cli.experts import command as experts
 from arena.cli.judge import command as judge
 from arena.cli.publishing import export as publishing
-from arena.cli.publishing import importing
+from arena.cli.publishing import importing, site
 from arena.cli.rank import command as rank
 from arena.cli.simulate import command as simulate
 from arena.cli.votes import command as votes
@@ -40,6 +40,7 @@ app.command("init", epilog="Example: arena init my-arena/arena.toml")(start.init
 app.add_typer(judge.app, name="judge")
 app.add_typer(models.app, name="models")
 app.command("pairs", epilog=pairs.EXAMPLES)(pairs.pairs)
+app.command("publish", epilog=site.EXAMPLES)(site.publish)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("up", epilog="Example: arena up --config arena.toml --host 0.0.0.0 --port 8000")(
