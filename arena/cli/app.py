@@ -11,8 +11,8 @@ from arena.cli.agreement import command as agreement
 from arena.cli.battles import command as battles
 from arena.cli.experts import command as experts
 from arena.cli.judge import command as judge
+from arena.cli.publishing import copying, importing, site
 from arena.cli.publishing import export as publishing
-from arena.cli.publishing import importing, site
 from arena.cli.rank import command as rank
 from arena.cli.simulate import command as simulate
 from arena.cli.votes import command as votes
@@ -32,6 +32,7 @@ app.command("agreement", epilog=agreement.EXAMPLES)(agreement.agreement)
 app.add_typer(analysts.app, name="analysts")
 app.add_typer(battles.app, name="battles")
 app.add_typer(db.app, name="db")
+db.app.command("copy", epilog=copying.EXAMPLES)(copying.copy)
 app.command("demo", epilog="Example: arena demo --port 7870 --no-open")(serve.demo)
 app.add_typer(experts.app, name="experts")
 app.command("export", epilog=publishing.EXPORT_EXAMPLES)(publishing.export)
