@@ -119,7 +119,7 @@ def _make_battle(row: PublicRow, battle_id: str) -> ImportedBattle:
         battle={
             "id": battle_id, "voter_id": voter, "model_a": row.model_a, "model_b": row.model_b,
             "policy": "unknown", "policy_version": 0, "probability": 1.0, "candidates": 2,
-            "category": None, "language": row.language, "created_at": at,
+            "category": row.category, "language": row.language, "created_at": at,
         },
         turns=[
             {"turn": number, "prompt": prompt, "reference": None, "created_at": at}

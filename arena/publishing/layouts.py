@@ -42,6 +42,7 @@ class PublicRow:
         answers_a: of the left, one a turn.
         answers_b: of the right.
         language: where it is told.
+        category: likewise.
         time: likewise.
     """
 
@@ -53,6 +54,7 @@ class PublicRow:
     answers_a: tuple[str, ...] = ()
     answers_b: tuple[str, ...] = ()
     language: str | None = None
+    category: str | None = None
     time: datetime | None = None
 
 
@@ -143,7 +145,7 @@ def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
 def _read_arena(row: Row) -> PublicRow:
     """33k, 100k, 140k and MT-Bench: two conversations and a label."""
     judge = row.get("judge") or row.get("judge_hash") or row.get("evaluation_session_id")
-    if isinstance(judge, list | tuple):
+    if isinstance(judge, list | tuple) or str(judge).startswith("gpt4_"):
         raise BadRow("a verdict of a machine")
     if row.get("anony") is False:
         raise BadRow("the names were shown before the vote")
@@ -156,6 +158,7 @@ def _read_arena(row: Row) -> PublicRow:
         voter=None if judge is None else str(judge),
         prompts=prompts, answers_a=answers_a, answers_b=answers_b,
         language=_read_language(row.get("language")),
+        category=_read_category(row.get("category")),
         time=_read_time(row.get("tstamp") or row.get("timestamp")),
     )  # fmt: skip
 
@@ -288,6 +291,10 @@ def _read_language(value: object) -> str | None:
     if not isinstance(value, str) or value.lower() in ("", "unknown"):
         return None
     return _TAGS.get(value.lower(), value)[:16]
+
+
+def _read_category(value: object) -> str | None:
+    return value[:32] if isinstance(value, str) and value else None
 
 
 def _read_time(value: object) -> datetime | None:

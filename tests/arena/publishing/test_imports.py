@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from published_record import record_arena
+from sklearn.linear_model import LogisticRegression
 from sqlalchemy import make_url, select
 
 from arena.leaderboards.recipe import DEFAULT_RECIPE, Recipe
@@ -23,7 +28,7 @@ from arena.publishing.verification import verify_export
 from arena.rules.battles import Outcome
 from arena.store import Extent, Store, open_store
 from arena.store.tables import battles, turns, votes
-from ranking import read_votes
+from ranking import compute_leaderboard, read_votes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -225,3 +230,44 @@ def test_what_was_forgotten_is_in_no_byte_of_the_database_and_no_later_export(
         assert b"Why 8?" in data
     store.imported.forget(voter or "", with_votes=True)
     assert store.votes.tally().votes < counted
+
+
+def test_public_files_are_imported_with_their_exact_counts(other: Store, shared_data: Path) -> None:
+    crowd = import_file(other, shared_data / "arena33k_en_single" / "battles.csv")
+    assert (crowd.added, crowd.rejected.total()) == (25_938, 0)
+    told = Counter(outcomes_of(other))
+    assert [told[outcome] for outcome in Outcome] == [9_252, 9_068, 2_846, 4_772]
+    people = import_file(other, shared_data / "mtbench" / "human_votes_partial.csv", source="mt")
+    assert (people.added, people.rejected.total()) == (1_751, 0)
+    machine = import_file(other, shared_data / "mtbench" / "gpt4_pair_partial.csv", source="mt")
+    assert (machine.added, dict(machine.rejected)) == (0, {"a verdict of a machine": 1_240})
+
+
+def fit_as_the_public_notebook(frame: pd.DataFrame) -> pd.Series:
+    """Its `compute_mle_elo` (Chatbot Arena, lmsys.org, 2023), without the anchor."""
+    models = pd.concat([frame["model_a"], frame["model_b"]]).unique()
+    places = pd.Series(np.arange(len(models)), index=models)
+    twice = pd.concat([frame, frame], ignore_index=True)
+    design = np.zeros([len(twice), len(models)])
+    design[np.arange(len(twice)), places[twice["model_a"]]] = math.log(10)
+    design[np.arange(len(twice)), places[twice["model_b"]]] = -math.log(10)
+    won = np.zeros(len(twice))
+    won[twice["winner"] == "model_a"] = 1.0
+    tied = (twice["winner"] == "tie") | (twice["winner"] == "tie (bothbad)")
+    tied[len(tied) // 2 :] = False
+    won[tied] = 1.0
+    fit = LogisticRegression(fit_intercept=False, C=np.inf, tol=1e-10, max_iter=10_000)
+    return pd.Series(400 * fit.fit(design, won).coef_[0] + 1000, index=models)
+
+
+def test_our_33k_layout_is_ranked_by_the_public_notebook_as_by_us(
+    other: Store, tmp_path: Path
+) -> None:
+    record_arena(other, 600)
+    export_record(other, ask(layouts=("arena-33k",)), tmp_path / "out")
+    path = tmp_path / "out" / "arena-33k.parquet"
+    told = fit_as_the_public_notebook(pd.read_parquet(path))
+    board = compute_leaderboard(read_votes(path).votes, prior=None, interval="sandwich")
+    assert board.diagnostics["votes"] == other.votes.tally().votes
+    for entry in board:
+        assert entry.score == pytest.approx(told[entry.model], abs=0.01)
