@@ -12,6 +12,7 @@ from arena.battle.conductor import BattleLimits, Conductor
 from arena.battle.crowding import CrowdLimits
 from arena.battle.metrics import Metrics
 from arena.battle.model_health import ModelHealth
+from arena.battle.quotas import Deed, Quotas, Rates
 from arena.battle.spending import Spending
 from arena.leaderboards.judges import JudgeBoardKeeper
 from arena.leaderboards.keeper import LeaderboardKeeper
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from arena.settings import Settings
+    from arena.settings.tree import RateSettings
     from arena.store import Store
     from serving.protocol import ChatModel
 
@@ -101,6 +103,7 @@ async def _connect(
             grace_seconds=settings.battles.grace_seconds,
         ),
         known_prompts=_known_prompts(models),
+        quotas=_make_quotas(settings.rates),
     )
     boards = await asyncio.to_thread(
         LeaderboardKeeper, store, census, settings=settings.leaderboard, models=names
@@ -146,6 +149,26 @@ def _count_spending(settings: Settings, store: Store, models: Mapping[str, ChatM
     }
     cards = {name: models[name].card for name in caps}
     return Spending(store.tokens, cards=cards, caps=caps)
+
+
+def _make_quotas(rates: RateSettings) -> Quotas:
+    return Quotas(
+        Rates(
+            of_voter={
+                Deed.BATTLE: rates.voter_battles,
+                Deed.FOLLOW_UP: rates.voter_follow_ups,
+                Deed.REGENERATION: rates.voter_regenerations,
+                Deed.VOTE: rates.voter_votes,
+            },
+            of_address={
+                Deed.BATTLE: rates.address_battles,
+                Deed.FOLLOW_UP: rates.address_follow_ups,
+                Deed.REGENERATION: rates.address_regenerations,
+                Deed.VOTE: rates.address_votes,
+            },
+        ),
+        rates.storage,
+    )
 
 
 def _known_prompts(models: Mapping[str, ChatModel]) -> tuple[str, ...] | None:

@@ -76,6 +76,7 @@ PUBLIC_HOSTS = {
     "docs.vllm.ai",
     "github.com",
     "keepachangelog.com",
+    "limits.readthedocs.io",
     "openrouter.ai",
     "semver.org",
 }

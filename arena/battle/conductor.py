@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from arena.battle.answering import Lengths
 from arena.battle.asking import Asking
 from arena.battle.crowding import Asker, Crowd, CrowdLimits
+from arena.battle.quotas import Deed, Quotas, Rates
 from arena.battle.upkeep import Upkeep
 from arena.battle.views import view_battle
 from arena.battle.watching import Watching
@@ -85,6 +86,7 @@ class Conductor:
         limits: BattleLimits | None = None,
         metrics: Metrics | None = None,
         known_prompts: tuple[str, ...] | None = None,
+        quotas: Quotas | None = None,
     ) -> None:
         self._store = store
         self._matchmaker = matchmaker
@@ -92,6 +94,7 @@ class Conductor:
         self._models = models
         self._limits = limits or BattleLimits()
         self._metrics = metrics
+        self._quotas = quotas or Quotas(Rates())
         self.known_prompts = known_prompts
         self._recorded = frozenset(map(_single_spaced, known_prompts or ()))
         self._terms = Terms(
@@ -183,6 +186,7 @@ class Conductor:
         if battle_id is not None:
             check_battle_id(battle_id)
         text = self._clean(prompt)
+        await self._quotas.spend(Deed.BATTLE, Asker(voter_id, address))
         pairing = self._matchmaker.draw()
         return await self._asking.ask(
             lambda: self._store.battles.start(
@@ -220,6 +224,7 @@ class Conductor:
             ArenaFull: too many battles are being answered.
         """
         text = self._clean(prompt)
+        await self._quotas.spend(Deed.FOLLOW_UP, Asker(voter_id, address))
         return await self._asking.ask(
             lambda: self._store.battles.add_turn(
                 battle_id,
@@ -301,7 +306,13 @@ class Conductor:
             await self._watching.see_off(battle_id)
 
     async def vote(
-        self, battle_id: str, voter_id: str, outcome: Outcome, *, edition: int | None = None
+        self,
+        battle_id: str,
+        voter_id: str,
+        outcome: Outcome,
+        *,
+        edition: int | None = None,
+        address: str = "",
     ) -> BattleView:
         """Stores a vote, then reveals the names; a second vote gets the first one's reveal.
 
@@ -310,12 +321,15 @@ class Conductor:
             voter_id: who votes.
             outcome: the button.
             edition: of the view that the voter has read, `None` for whichever there is.
+            address: as for `send`.
 
         Raises:
+            QuotaSpent: there were as many votes as there may be in a time.
             UnknownBattle: there is none of that id, or it is somebody else's.
             VoteNotOpen: its answers are not both complete.
             VoteStale: another tab has replaced or continued the answers.
         """
+        await self._quotas.spend(Deed.VOTE, Asker(voter_id, address))
         battle = await asyncio.to_thread(
             self._store.battles.vote,
             battle_id,
@@ -345,6 +359,7 @@ class Conductor:
     async def _reopen(
         self, battle_id: str, asker: Asker, action: Action, *, edition: int | None
     ) -> BattleView:
+        await self._quotas.spend(Deed.REGENERATION, asker)
         return await self._asking.ask(
             lambda: self._store.battles.reopen(
                 battle_id,

@@ -40,6 +40,26 @@ def check_start(settings: Settings) -> None:
     check_database(settings.database.url)
     check_port(settings.server.host, settings.server.port)
     check_draws(settings)
+    check_rates(settings.rates.storage)
+
+
+def check_rates(storage: str) -> None:
+    """Looks for the driver of what counts rates, and asks it once."""
+    from limits.errors import ConfigurationError
+    from limits.storage import storage_from_string
+
+    try:
+        is_there = storage_from_string(storage).check()
+    except ConfigurationError:
+        raise Refusal(
+            f"rates.storage {storage} needs a driver that is not installed. "
+            "For Redis: pip install redis. Or leave it out, to count in each process."
+        ) from None
+    if not is_there:
+        raise Refusal(
+            f"rates.storage {storage} does not answer. Start it, or leave it out, to count in each "
+            "process."
+        )
 
 
 def check_data_dir(folder: Path) -> None:

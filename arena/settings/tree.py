@@ -193,6 +193,46 @@ class BattleSettings(_Section):
     max_reasoning_characters: int = Field(default=400_000, ge=1_000)
 
 
+class RateSettings(_Section):
+    """How much one voter and one address may ask for in a time, as the library `limits` has it."""
+
+    voter_battles: str = "20/minute; 200/hour"
+    voter_follow_ups: str = "20/minute; 200/hour"
+    voter_regenerations: str = "10/minute; 60/hour"
+    voter_votes: str = "30/minute; 300/hour"
+    # An address may be that of a school.
+    address_battles: str = "200/minute; 3000/hour"
+    address_follow_ups: str = "200/minute; 3000/hour"
+    address_regenerations: str = "60/minute; 600/hour"
+    address_votes: str = "200/minute; 3000/hour"
+    address_requests: str = "6000/minute"
+    # In each process, or for all together in a Redis.
+    storage: str = Field(default="memory://", pattern=r"^(memory|redis|rediss|valkey|memcached)://")
+
+    @field_validator(
+        "voter_battles",
+        "voter_follow_ups",
+        "voter_regenerations",
+        "voter_votes",
+        "address_battles",
+        "address_follow_ups",
+        "address_regenerations",
+        "address_votes",
+        "address_requests",
+    )
+    @classmethod
+    def _check_rate(cls, rate: str) -> str:
+        from limits import parse_many
+
+        try:
+            parse_many(rate or "1/second")
+        except ValueError:
+            raise ValueError(
+                'is no rate. Write for example "10/minute; 60/hour", or "" for no limit'
+            ) from None
+        return rate
+
+
 class LeaderboardSettings(_Section):
     """How often and how precisely the ranking is computed."""
 
@@ -224,6 +264,7 @@ class Settings(BaseSettings):
     server: ServerSettings = ServerSettings()
     matchmaking: MatchmakingSettings = MatchmakingSettings()
     battles: BattleSettings = BattleSettings()
+    rates: RateSettings = RateSettings()
     leaderboard: LeaderboardSettings = LeaderboardSettings()
     models: list[ModelSpec] = []
 

@@ -33,6 +33,7 @@ from arena.web.identity import VoterTokens
 from arena.web.intake.addresses import AddressGate
 from arena.web.intake.events import EventGate
 from arena.web.intake.origins import OriginGate
+from arena.web.intake.rates import RateGate
 from arena.web.leaderboard.page import build_leaderboard_page, leaderboard_routes
 from arena.web.listening import Listeners, ListeningGate
 from arena.web.shell import PageShell
@@ -149,8 +150,9 @@ def build_app(arena: Arena) -> ASGIApp:
         title=settings.arena.title,
         secure_cookies=settings.server.secure_cookies,
     )
+    origins = OriginGate(gate, allowed=settings.server.allowed_origins)
     return PageShell(
-        AddressGate(OriginGate(gate, allowed=settings.server.allowed_origins)),
+        RateGate(AddressGate(origins), rate=settings.rates.address_requests),
         title=settings.arena.title,
         layout=layout,
         tokens=tokens,

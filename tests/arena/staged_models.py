@@ -20,6 +20,7 @@ from serving import Completion, ModelCard, ReasoningDelta, TextDelta
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 
+    from arena.battle.quotas import Quotas
     from arena.battle.views import BattleView
     from arena.store import Store
     from serving import ChatModel, Message, Sampling, StreamEvent
@@ -112,6 +113,7 @@ async def conducting(
     known_prompts: tuple[str, ...] | None = None,
     crowd: CrowdLimits | None = None,
     lengths: Lengths | None = None,
+    quotas: Quotas | None = None,
     **limits: float,
 ) -> AsyncIterator[Conductor]:
     """An open conductor over these models, closed afterwards."""
@@ -137,6 +139,7 @@ async def conducting(
             **{"grace_seconds": 60.0, **limits},  # type: ignore[arg-type]
         ),
         known_prompts=known_prompts,
+        quotas=quotas,
     )
     await conductor.open()
     try:

@@ -7,6 +7,7 @@ and sends nothing that names a model before the conductor's view carries the nam
 from __future__ import annotations
 
 import logging
+import math
 import re
 import secrets
 from collections.abc import AsyncGenerator
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from arena.battle.crowding import AddressFull, ArenaFull, Asker, VoterFull
+from arena.battle.quotas import QuotaSpent
 from arena.battle.views import SideState
 from arena.matchmaking.matchmaker import TooFewModels
 from arena.rules.battles import (
@@ -80,6 +82,7 @@ _NOTICES: dict[type[Exception], str] = {
 # Streaming events wait for models, not for the processor: as many as there are battles.
 _STREAMS = 2_000
 _OTHERS = 100
+_MINUTE = 60
 _SUGGEST = "(idea) => { window.arenaBattle.suggest(idea); }"
 _FOCUS_PROMPT = "() => { document.querySelector('#prompt textarea')?.focus(); }"
 # What the browser knows of the battle, put in for the events' inputs: enough to tell a request
@@ -262,7 +265,9 @@ class BattlePage:
         async def _vote(asker: Asker, edition: str, battle_id: str) -> Views:
             shown = _read_number(edition)
             return _once(
-                await self._conductor.vote(battle_id, asker.voter_id, outcome, edition=shown)
+                await self._conductor.vote(
+                    battle_id, asker.voter_id, outcome, edition=shown, address=asker.address
+                )
             )
 
         return _vote
@@ -326,7 +331,14 @@ class BattlePage:
         words = self._texts["notice"]
         if isinstance(error, InvalidPrompt):
             return words[error.reason].format(value=error.value, limit=error.limit)
+        if isinstance(error, QuotaSpent):
+            return words["quota"].format(wait=_tell_wait(error.seconds, words))
         return words[_NOTICES[type(error)]]
+
+
+def _tell_wait(seconds: float, words: Any) -> str:  # noqa: ANN401  texts of one section
+    unit, size = ("minutes", _MINUTE) if seconds >= _MINUTE else ("seconds", 1)
+    return str(words[f"wait_{unit}"].format(count=math.ceil(seconds / size)))
 
 
 def _read_number(sent: str) -> int:

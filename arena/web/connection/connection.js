@@ -4,7 +4,7 @@
 // sent once more. That is safe because every event counts once however often it is sent.
 (() => {
   "use strict";
-  const { layout, full, failed } =
+  const { layout, full, many, failed } =
     document.querySelector('meta[name="arena-connection"]').dataset;
   const { say, tell, lose, find, isLost } = window.arenaLine;
   const send = window.fetch.bind(window);
@@ -139,7 +139,7 @@
     });
     event.isFresh = true;
     event.id = answer.ok ? (await answer.json()).event_id : null;
-    if (event.id === null) event.refusal = answer.status === 503 ? full : failed;
+    if (event.id === null) event.refusal = { 429: many, 503: full }[answer.status] ?? failed;
   };
 
   let made = 0;

@@ -30,6 +30,7 @@ def connection_head(texts: Texts, *, layout: str) -> Markup:
         "slow": words["slow"],
         "back": words["back"],
         "full": texts["notice"]["full"],
+        "many": texts["notice"]["requests"],
         "failed": texts["site"]["failed"],
     }
     folder = Path(__file__).parent

@@ -445,6 +445,20 @@ def test_an_arena_that_is_begun_has_a_folder_of_its_own(tmp_path: Path) -> None:
     assert folders == {tmp_path / "one" / "arena-data", tmp_path / "other" / "arena-data"}
 
 
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ({"ARENA_RATES__VOTER_VOTES": "often"}, 'Write for example "10/minute; 60/hour"'),
+        ({"ARENA_RATES__STORAGE": "redis://localhost:1"}, "rates.storage redis://localhost:1"),
+        ({"ARENA_RATES__STORAGE": "a file"}, "rates.storage"),
+    ],
+)
+def test_a_rate_that_cannot_be_kept_is_refused(
+    config: Path, tmp_path: Path, rate: dict[str, str], said: str
+) -> None:
+    assert said in refusal("up", cwd=tmp_path, **rate)
+
+
 @pytest.mark.slow
 def test_up_says_where_it_is_opens_it_and_leaves_quietly(config: Path, tmp_path: Path) -> None:
     command = "from arena.cli import main; main()"
