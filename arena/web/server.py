@@ -24,6 +24,7 @@ from arena.matchmaking.matchmaker import TooFewModels
 from arena.settings import read_signing_secret
 from arena.settings.shipped import find_shipped_data
 from arena.web.agreement.page import agreement_routes
+from arena.web.away import AwayGate
 from arena.web.battle.page import BattlePage
 from arena.web.connection.layout import LayoutGuard, fingerprint
 from arena.web.expert.gate import ExpertGate
@@ -150,7 +151,9 @@ def build_app(arena: Arena) -> ASGIApp:
         title=settings.arena.title,
         secure_cookies=settings.server.secure_cookies,
     )
-    origins = OriginGate(gate, allowed=settings.server.allowed_origins)
+    away = AwayGate(gate, title=settings.arena.title, language=settings.arena.default_language)
+    app.add_exception_handler(SQLAlchemyError, away.answer)
+    origins = OriginGate(away, allowed=settings.server.allowed_origins)
     return PageShell(
         RateGate(AddressGate(origins), rate=settings.rates.address_requests),
         title=settings.arena.title,

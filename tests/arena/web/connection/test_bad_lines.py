@@ -74,7 +74,14 @@ def test_what_is_cut_comes_back_by_itself_and_counts_once(
 
 @pytest.mark.postgres
 @pytest.mark.parametrize(
-    ("event", "moment"), [("vote", "sending"), ("send", "sending"), ("verdict", "sending")]
+    ("event", "moment"),
+    [
+        ("vote", "sending"),
+        ("send", "sending"),
+        ("verdict", "sending"),
+        ("cannot judge", "sending"),
+        ("link", "sending"),
+    ],
 )
 def test_while_the_database_is_away_what_was_shown_stays_and_pressing_again_works(
     browser: Browser, away: tuple[Workers, MisbehavingProxy], event: str, moment: str
