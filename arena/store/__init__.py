@@ -37,6 +37,7 @@ from arena.store.token_counts import TokenCounts, Tokens
 from arena.store.vote_counts import Detail, DetailedCount, OutcomeCount, Tally, VoteCounts
 from arena.store.vote_exclusions import VoteExclusions
 from arena.store.voted_answers import VotedAnswer, VotedAnswers, VotedBattle
+from arena.store.voter_habits import VoterHabits
 from arena.store.workers import HEARTBEAT_SECONDS, Heartbeat, Workers
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ __all__ = [
     "VoteTotals",
     "VotedAnswer",
     "VotedBattle",
+    "VoterHabits",
     "VoterRecord",
     "Workers",
     "open_store",
@@ -100,6 +102,7 @@ class Store:
     battles: BattleRecords
     votes: VoteCounts
     exclusions: VoteExclusions
+    habits: VoterHabits
     answers: VotedAnswers
     snapshots: Snapshots
     workers: Workers
@@ -140,6 +143,7 @@ def open_store(url: str) -> Store:
         battles=BattleRecords(engine),
         votes=VoteCounts(engine),
         exclusions=VoteExclusions(engine),
+        habits=VoterHabits(engine),
         answers=VotedAnswers(engine),
         snapshots=Snapshots(engine),
         workers=Workers(engine),

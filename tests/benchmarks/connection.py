@@ -44,6 +44,7 @@ def main() -> int:
         case
         for case in lines.cases(cuts=tuple(told.cuts))
         if case[0] in told.events and case[1] in told.moments
+        for _ in range(told.repeat)
     ]
     kept: Counter[tuple[str, str]] = Counter()
     broken: list[Any] = []
@@ -109,6 +110,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--events", nargs="+", default=list(lines.EVENTS), choices=lines.EVENTS)
     parser.add_argument("--cuts", nargs="+", default=list(lines.CUTS), choices=lines.CUTS)
     parser.add_argument("--moments", nargs="+", default=lines.MOMENTS, choices=lines.MOMENTS)
+    parser.add_argument("--repeat", type=int, default=1, help="play each case so often")
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     parser.add_argument(
         "--postgres", help="URL of an empty database, for the cut that takes it away"

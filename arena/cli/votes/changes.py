@@ -43,7 +43,7 @@ def exclude_votes(
     """
     _check_chosen(store, chosen)
     leaving = store.exclusions.would_leave(chosen)
-    _show(store, recipe, leaving=leaving)
+    compare_boards(store, recipe, leaving=leaving)
     _say(f"{_votes(_total(leaving))} would no longer count ({reason}).")
     if dry_run or not _confirm("Exclude them?", yes=yes):
         return
@@ -66,7 +66,7 @@ def restore_votes(
     """
     _check_chosen(store, chosen)
     coming = store.exclusions.would_return(chosen)
-    _show(store, recipe, coming=coming)
+    compare_boards(store, recipe, coming=coming)
     _say(f"{_votes(_total(coming))} would count again.")
     if dry_run or not _confirm("Restore them?", yes=yes):
         return
@@ -91,7 +91,7 @@ def exclude_voter(
         typer.Abort: the answer is no.
     """
     leaving = store.exclusions.would_leave(VoteSelection(voter_ids=(voter,)))
-    _show(store, recipe, leaving=leaving)
+    compare_boards(store, recipe, leaving=leaving)
     _say(f"{_votes(_total(leaving))} would no longer count ({reason}), nor any to come.")
     if dry_run or not _confirm(f"Exclude the voter {voter}?", yes=yes):
         return
@@ -111,7 +111,7 @@ def restore_voter(
     """
     chosen = VoteSelection(voter_ids=(known.voter_id,), reason=known.excluded_reason)
     coming = store.exclusions.would_return(chosen)
-    _show(store, recipe, coming=coming)
+    compare_boards(store, recipe, coming=coming)
     _say(f"{_votes(_total(coming))} would count again, and those to come.")
     if dry_run or not _confirm(f"Restore the voter {known.voter_id}?", yes=yes):
         return
@@ -148,7 +148,7 @@ def _confirm(question: str, *, yes: bool) -> bool:
     return typer.confirm(question, abort=True)
 
 
-def _show(
+def compare_boards(
     store: Store,
     recipe: Recipe,
     *,

@@ -89,6 +89,18 @@ def list_votes(
         print_votes(found, limit=limit, form="json" if as_json else form)
 
 
+@app.command(epilog="Example: arena votes audit --json")
+def audit(
+    *, as_json: JsonOption = False, config: ConfigOption = None, data_dir: DataDirOption = None
+) -> None:
+    """Show whose votes stand out, and the ranking without them. Changes nothing."""
+    from arena.cli.refusals import refusing
+    from arena.cli.votes.audit import audit_votes
+
+    with refusing(), opened_arena(config, data_dir) as (settings, store):
+        audit_votes(store, choose_recipe(config, data_dir, settings, store), as_json=as_json)
+
+
 @app.command(
     epilog="Examples:\n\n"
     'arena votes exclude 12 13 --reason trial --note "tried out by the team"\n\n'

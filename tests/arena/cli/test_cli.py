@@ -52,6 +52,7 @@ COMMANDS: list[list[str]] = [
     ["voters", "restore"],
     ["voters", "show"],
     ["votes"],
+    ["votes", "audit"],
     ["votes", "exclude"],
     ["votes", "list"],
     ["votes", "restore"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from board_votes import cast, register
-from sqlalchemy import make_url, select
+from sqlalchemy import make_url, select, update
 from typer.testing import CliRunner
 
 from arena.cli import app
@@ -15,7 +15,7 @@ from arena.leaderboards.keeper import LeaderboardKeeper
 from arena.rules.battles import ExclusionReason, Outcome
 from arena.settings import LeaderboardSettings
 from arena.store import Store, VoteSelection, open_store
-from arena.store.tables import votes
+from arena.store.tables import responses, votes
 from arena.store.tally import Census
 
 if TYPE_CHECKING:
@@ -189,6 +189,27 @@ def test_votes_are_chosen_by_everything_that_is_said(config: Path, store: Store)
     busiest = json.loads(fine(run(config, "voters", "list", "--json")))[0]
     assert (busiest["voter_id"], busiest["votes"]) == ("loud", 6)
     assert "loud" in fine(run(config, "voters"))
+
+
+def test_an_audit_names_who_stands_out_and_changes_nothing(config: Path, store: Store) -> None:
+    assert "4 voters, and nothing stands out." in fine(run(config, "votes", "audit"))
+    for _ in range(25):
+        cast(store, "Cedar", "Birch", Outcome.MODEL_A, voter_id="bot")
+    with store.engine.begin() as connection:  # as if each had been answered a moment ago
+        ended = select(votes.c.created_at).where(votes.c.battle_id == responses.c.battle_id)
+        connection.execute(update(responses).values(created_at=ended.scalar_subquery()))
+    said = fine(run(config, "votes", "audit"))
+    assert "1 of 5 voters stand out. The ranking without them:" in said
+    (line,) = (line for line in said.splitlines() if "bot" in line and "│" in line)
+    for sign in ("fast", "repeated", "one-sided"):
+        assert sign in line
+    (line,) = (line for line in said.splitlines() if "Cedar" in line)
+    assert [cell.strip() for cell in line.split("│")][2:4] == ["1", "1"]
+    assert [cell.strip() for cell in line.split("│")][6:8] == ["34", "9"]
+    told = json.loads(fine(run(config, "votes", "audit", "--json")))
+    assert told["voters"] == 5
+    assert [one["voter_id"] for one in told["flagged"]] == ["bot"]
+    assert counted(store) == 37
 
 
 @pytest.mark.parametrize(
