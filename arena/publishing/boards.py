@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    import pyarrow as pa
+
     from arena.leaderboards.recipe import Recipe
     from ranking import Options
     from ranking.votes.buckets import BucketedCounts
@@ -62,7 +64,7 @@ def rank_buckets(counts: BucketedCounts, options: Options) -> dict[str, Any] | N
         return None
 
 
-def _rank(votes: Any, options: Options, threads: int | None) -> dict[str, Any] | None:  # noqa: ANN401  pyarrow has no types
+def _rank(votes: pa.Table, options: Options, threads: int | None) -> dict[str, Any] | None:
     """The board of some votes, `None` where they give none."""
     try:
         read = _read_votes(votes, options)
@@ -72,7 +74,7 @@ def _rank(votes: Any, options: Options, threads: int | None) -> dict[str, Any] |
         return None
 
 
-def _read_votes(votes: Any, options: Options) -> Comparisons | Votes:  # noqa: ANN401  pyarrow has no types
+def _read_votes(votes: pa.Table, options: Options) -> Comparisons | Votes:
     """Counts where those are enough."""
     if options.cluster or options.weights == "design":
         a, b, winner = (votes[name].to_pylist() for name in ("model_a", "model_b", "winner"))
@@ -90,7 +92,7 @@ def _read_votes(votes: Any, options: Options) -> Comparisons | Votes:  # noqa: A
     return Comparisons.from_counts(a, b, winner, grouped["count_all"].to_numpy())
 
 
-def _rank_categories(votes: Any, recipe: Recipe, threads: int | None) -> dict[str, Any]:  # noqa: ANN401  pyarrow has no types
+def _rank_categories(votes: pa.Table, recipe: Recipe, threads: int | None) -> dict[str, Any]:
     import pyarrow.compute as pc
 
     boards = {}

@@ -15,6 +15,9 @@ from ranking.votes.comparisons import OUTCOMES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
 COUNTS = "counts.parquet"
 _ORDER = "bucket, model_a, model_b, outcome; the last varies fastest"
 
@@ -96,15 +99,19 @@ def read_counts(path: Path) -> BucketedCounts:
         ) from None
 
 
-def _encode(column: Any, names: list[str]) -> Any:  # noqa: ANN401  pyarrow has no types
+def _encode(column: pa.ChunkedArray, names: list[str]) -> NDArray[np.intp]:
+    """The place of each name in a list."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.index_in(column, value_set=pa.array(names)).to_numpy().astype(np.intp)
+    return np.asarray(pc.index_in(column, value_set=pa.array(names)), dtype=np.intp)
 
 
-def _look_up(column: Any, keys: Any, values: Any) -> Any:  # noqa: ANN401  pyarrow has no types
+def _look_up(
+    column: pa.ChunkedArray, keys: pa.ChunkedArray, values: pa.ChunkedArray
+) -> NDArray[np.intp]:
+    """The value that stands beside each key."""
     import pyarrow.compute as pc
 
     places = pc.index_in(column, value_set=keys.combine_chunks())
-    return values.take(places).to_numpy().astype(np.intp)
+    return np.asarray(values.take(places), dtype=np.intp)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from arena.writing import draft_of, write_whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from types import ModuleType
 
     import pyarrow as pa
 
@@ -172,19 +174,18 @@ def make_schema(columns: Sequence[Column], described: Mapping[str, str] | None =
     return pa.schema(fields, metadata=dict(described or {}))
 
 
-def import_arrow() -> Any:  # noqa: ANN401  a module
+def import_arrow() -> ModuleType:
     """Pyarrow.
 
     Raises:
         ExportError: it is not installed.
     """
     try:
-        import pyarrow as pa
+        return import_module("pyarrow")
     except ImportError:
         raise ExportError(
             "exports need pyarrow: pip install 'preference-arena[publishing]'"
         ) from None
-    return pa
 
 
 @contextmanager

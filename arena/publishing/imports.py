@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from base64 import urlsafe_b64encode
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from arena.publishing.files import import_arrow, read_columns, read_manifest
 from arena.publishing.layouts import BadRow, PublicRow, find_layout, read_rows
@@ -19,6 +18,8 @@ from arena.store.imported_rows import ImportedBattle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    import pyarrow as pa
 
     from arena.store import Store
 
@@ -105,8 +106,10 @@ def _describe_model(name: str) -> dict[str, Any]:
 
 def _name_row(source: str, row: Mapping[str, Any], seen: Counter[bytes]) -> str:
     """The same for the same row of the same file; equal rows are told apart by their order."""
-    told = orjson.dumps(row, default=str, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
-    digest = hashlib.sha256(source.encode() + b"\0" + told).digest()
+    # As ASCII, for a text may have half a character; the rest of a line of CSV has no name.
+    fields = sorted((str(name), value) for name, value in row.items())
+    told = json.dumps([source, fields], default=str, sort_keys=True)
+    digest = hashlib.sha256(told.encode()).digest()
     seen[digest] += 1
     numbered = hashlib.sha256(digest + str(seen[digest]).encode()).digest()
     return urlsafe_b64encode(numbered[:16]).decode().rstrip("=")
@@ -114,7 +117,7 @@ def _name_row(source: str, row: Mapping[str, Any], seen: Counter[bytes]) -> str:
 
 def _make_battle(row: PublicRow, battle_id: str) -> ImportedBattle:
     at = row.time or _UNKNOWN_TIME
-    voter = f"{hashlib.sha256(row.voter.encode()).hexdigest()[:20]}" if row.voter else battle_id
+    voter = _name_voter(row.voter) if row.voter else battle_id
     return ImportedBattle(
         battle={
             "id": battle_id, "voter_id": voter, "model_a": row.model_a, "model_b": row.model_b,
@@ -139,6 +142,10 @@ def _make_battle(row: PublicRow, battle_id: str) -> ImportedBattle:
     )  # fmt: skip
 
 
+def _name_voter(name: str) -> str:
+    return hashlib.sha256(name.encode(errors="backslashreplace")).hexdigest()[:20]
+
+
 def _make_response(turn: int, side: str, text: str, at: datetime) -> dict[str, Any]:
     return {"turn": turn, "side": side, "attempt": 0, "status": "complete", "text": text,
             "reasoning": "", "created_at": at}  # fmt: skip
@@ -161,7 +168,7 @@ def _import_export(store: Store, folder: Path, source: str) -> ImportReport:
     return report
 
 
-def _read(folder: Path, name: str) -> Any:  # noqa: ANN401  pyarrow has no types
+def _read(folder: Path, name: str) -> pa.Table:
     columns = [column.name for column in TABLES[name] if column.way != "length"]
     return read_columns(folder, name, columns)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Row = Mapping[str, Any]
 
+_BEGINNING = 1_000  # characters; before the first bracket is white space at most
 _WINNERS = {
     "model_a": Outcome.MODEL_A, "model_b": Outcome.MODEL_B, "tie": Outcome.TIE,
     "tie (bothbad)": Outcome.BOTH_BAD, "both_bad": Outcome.BOTH_BAD,
@@ -57,6 +58,10 @@ class PublicRow:
     category: str | None = None
     time: datetime | None = None
 
+    def __post_init__(self) -> None:
+        if not len(self.prompts) == len(self.answers_a) == len(self.answers_b):
+            raise BadRow("not as many answers as prompts")
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -65,12 +70,24 @@ class Layout:
     Attributes:
         name: of it.
         columns: that a file of this layout has.
-        read: makes a battle of a row.
+        take: makes a battle of a row that is in its shape.
     """
 
     name: str
     columns: frozenset[str]
-    read: Callable[[Row], PublicRow]
+    take: Callable[[Row], PublicRow]
+
+    def read(self, row: Row) -> PublicRow:
+        """A row as a battle.
+
+        Raises:
+            BadRow: it is none.
+        """
+        try:
+            return self.take(row)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            # A field that is missing, or holds something else than in the rows before.
+            raise BadRow(f"not in the shape of {self.name}") from None
 
 
 def find_layout(path: Path) -> Layout:
@@ -108,8 +125,8 @@ def read_rows(path: Path, layout: Layout) -> Iterator[dict[str, Any]]:
 
 
 def _begins_list(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(1) == b"["
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        return file.read(_BEGINNING).lstrip().startswith("[")
 
 
 def _rows(path: Path) -> Generator[dict[str, Any]]:
@@ -122,15 +139,27 @@ def _rows(path: Path) -> Generator[dict[str, Any]]:
             with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
                 yield from csv.DictReader(file)
         elif suffix == ".json" and _begins_list(path):
-            yield from json.loads(path.read_text(encoding="utf-8"))
+            yield from map(_as_row, json.loads(path.read_text(encoding="utf-8-sig")))
         elif suffix in (".json", ".jsonl"):
-            with path.open(encoding="utf-8", errors="replace") as file:
-                yield from (json.loads(line) for line in file if line.strip())
+            with path.open(encoding="utf-8-sig", errors="replace") as file:
+                yield from (_read_line(line) for line in file if line.strip())
         else:
             raise ExportError(f"{path}: only .parquet, .csv, .json and .jsonl files are imported")
     except (OSError, ValueError) as error:
         reason = (str(error).splitlines() or ["unreadable"])[0]
         raise ExportError(f"{path} cannot be read ({reason}); name another file") from None
+
+
+def _read_line(line: str) -> dict[str, Any]:
+    """A line that is no JSON, as one that breaks off is, is a row without anything."""
+    try:
+        return _as_row(json.loads(line))
+    except ValueError:
+        return {}
+
+
+def _as_row(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
@@ -153,8 +182,9 @@ def _read_arena(row: Row) -> PublicRow:
     others, answers_b = _read_conversation(row.get("conversation_b"))
     if prompts != others:
         raise BadRow("the two conversations have different prompts")
-    return _check(
-        row["model_a"], row["model_b"], row["winner"],
+    a, b = _read_pair(row["model_a"], row["model_b"])
+    return PublicRow(
+        model_a=a, model_b=b, winner=_read_winner(row["winner"]),
         voter=None if judge is None else str(judge),
         prompts=prompts, answers_a=answers_a, answers_b=answers_b,
         language=_read_language(row.get("language")),
@@ -169,9 +199,10 @@ def _read_55k(row: Row) -> PublicRow:
         raise BadRow("not exactly one of the three winner columns is 1")
     winner = ("model_a", "model_b", "tie")[flags.index("1")]
     texts = [_read_texts(row[name]) for name in ("prompt", "response_a", "response_b")]
-    return _check(
-        row["model_a"], row["model_b"], winner, prompts=texts[0], answers_a=texts[1],
-        answers_b=texts[2],
+    a, b = _read_pair(row["model_a"], row["model_b"])
+    return PublicRow(
+        model_a=a, model_b=b, winner=_read_winner(winner), prompts=texts[0],
+        answers_a=texts[1], answers_b=texts[2],
     )  # fmt: skip
 
 
@@ -186,8 +217,11 @@ def _read_comparia(row: Row) -> PublicRow:
     prompts, answers_a = _read_conversation(_unpack(row.get("conversation_a")))
     _, answers_b = _read_conversation(_unpack(row.get("conversation_b")))
     voter = row.get("visitor_id") or row.get("session_hash")
-    return _check(
-        a, b, winner, voter=voter, prompts=prompts, answers_a=answers_a, answers_b=answers_b,
+    a, b = _read_pair(a, b)
+    return PublicRow(
+        model_a=a, model_b=b, winner=_read_winner(winner),
+        voter=None if voter is None else str(voter),
+        prompts=prompts, answers_a=answers_a, answers_b=answers_b,
         time=_read_time(row.get("timestamp")),
     )  # fmt: skip
 
@@ -212,9 +246,10 @@ def _read_fastchat(row: Row) -> PublicRow:
         )
         for state in states
     ]
-    return _check(
-        names[0], names[1], winner, prompts=read[0][0], answers_a=read[0][1],
-        answers_b=read[1][1], time=_read_time(row.get("tstamp")),
+    a, b = _read_pair(names[0], names[1])
+    return PublicRow(
+        model_a=a, model_b=b, winner=_read_winner(winner), prompts=read[0][0],
+        answers_a=read[0][1], answers_b=read[1][1], time=_read_time(row.get("tstamp")),
     )  # fmt: skip
 
 
@@ -224,21 +259,25 @@ def _join_fastchat(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield {key: value for key, value in row.items() if key != "ip"}
 
 
-def _check(model_a: object, model_b: object, winner: object, **told: Any) -> PublicRow:  # noqa: ANN401  fields
+def _read_pair(model_a: object, model_b: object) -> tuple[str, str]:
+    """The names of two models, as they can be stored."""
+    names = []
     for name in (model_a, model_b):
         if not isinstance(name, str) or not name.strip():
             raise BadRow("the name of a model is missing")
         if len(name) > 200:
             raise BadRow("the name of a model is longer than 200 characters")
-    if model_a == model_b:
+        names.append(storable(name))
+    if names[0] == names[1]:
         raise BadRow("a model against itself")
-    outcome = _WINNERS.get(str(winner))
+    return names[0], names[1]
+
+
+def _read_winner(value: object) -> Outcome:
+    outcome = _WINNERS.get(str(value))
     if outcome is None:
-        raise BadRow(f"an unknown winner: {str(winner)[:40]!r}")
-    turns = len(told["prompts"])
-    if not turns == len(told["answers_a"]) == len(told["answers_b"]):
-        raise BadRow("not as many answers as prompts")
-    return PublicRow(model_a=str(model_a), model_b=str(model_b), winner=outcome, **told)
+        raise BadRow(f"an unknown winner: {str(value)[:40]!r}")
+    return outcome
 
 
 def _read_conversation(said: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -290,11 +329,11 @@ _TAGS = {
 def _read_language(value: object) -> str | None:
     if not isinstance(value, str) or value.lower() in ("", "unknown"):
         return None
-    return _TAGS.get(value.lower(), value)[:16]
+    return storable(_TAGS.get(value.lower(), value))[:16]
 
 
 def _read_category(value: object) -> str | None:
-    return value[:32] if isinstance(value, str) and value else None
+    return storable(value)[:32] if isinstance(value, str) and value else None
 
 
 def _read_time(value: object) -> datetime | None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import pyarrow as pa
+
     from arena.store.imported_rows import ImportedBattle
 
 PublicLayout = Literal["arena-140k", "arena-33k", "arena-55k"]
@@ -130,7 +132,7 @@ def _part(talk: list[dict[str, str]]) -> list[dict[str, Any]]:
     ]
 
 
-def _schema_33k() -> Any:  # noqa: ANN401  pyarrow has no types
+def _schema_33k() -> pa.Schema:
     import pyarrow as pa
 
     talk = pa.list_(pa.struct([("content", pa.string()), ("role", pa.string())]))
@@ -142,7 +144,7 @@ def _schema_33k() -> Any:  # noqa: ANN401  pyarrow has no types
     ])  # fmt: skip
 
 
-def _schema_140k() -> Any:  # noqa: ANN401  pyarrow has no types
+def _schema_140k() -> pa.Schema:
     import pyarrow as pa
 
     texts = [(name, pa.string()) for name in ("type", "text", "image", "mimeType")]

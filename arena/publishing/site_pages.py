@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import pyarrow as pa
+
     from arena.publishing.files import Manifest
     from ranking import Leaderboard
 
@@ -133,7 +135,7 @@ def write_embedded(board: Leaderboard) -> str:
     )
 
 
-def write_coverage(battles: Any) -> str:  # noqa: ANN401  pyarrow has no types
+def write_coverage(battles: pa.Table) -> str:
     """Battles by model, category and language; blanks are shown."""
     keys = ["model_a", "model_b", "category", "language"]
     counted: Counter[tuple[str, str, str]] = Counter()
@@ -155,7 +157,7 @@ def write_coverage(battles: Any) -> str:  # noqa: ANN401  pyarrow has no types
     )
 
 
-def write_draws(battles: Any) -> str:  # noqa: ANN401  pyarrow has no types
+def write_draws(battles: pa.Table) -> str:
     """Which share of all draws each model got."""
     counted: Counter[str] = Counter()
     for side in ("model_a", "model_b"):

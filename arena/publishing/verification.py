@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arena.leaderboards.recipe import Recipe
 from arena.publishing.boards import LEADERBOARDS, rank_export
@@ -123,7 +123,7 @@ def _compare_boards(folder: Path, manifest: Manifest, threads: int | None) -> It
         yield f"{LEADERBOARDS}: {len(differences) - _MOST:,} more differ"
 
 
-def _find_differences(place: str, one: Any, two: Any) -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401  JSON
+def _find_differences(place: str, one: object, two: object) -> Iterator[tuple[str, object, object]]:
     """Where two JSON values differ; numbers to the last bit."""
     if isinstance(one, dict) and isinstance(two, dict):
         for key in sorted({*one, *two}):

@@ -44,7 +44,7 @@ def exclude_votes(
     _check_chosen(store, chosen)
     leaving = store.exclusions.would_leave(chosen)
     compare_boards(store, recipe, leaving=leaving)
-    _say(f"{_votes(_total(leaving))} would no longer count ({reason}).")
+    typer.echo(f"{_votes(_total(leaving))} would no longer count ({reason}).")
     if dry_run or not _confirm("Exclude them?", yes=yes):
         return
     ids = [one.vote_id for one in store.exclusions.find(chosen, counts=True, limit=_FIRST_IDS + 1)]
@@ -67,7 +67,7 @@ def restore_votes(
     _check_chosen(store, chosen)
     coming = store.exclusions.would_return(chosen)
     compare_boards(store, recipe, coming=coming)
-    _say(f"{_votes(_total(coming))} would count again.")
+    typer.echo(f"{_votes(_total(coming))} would count again.")
     if dry_run or not _confirm("Restore them?", yes=yes):
         return
     done = store.exclusions.restore(chosen, note=note)
@@ -92,7 +92,7 @@ def exclude_voter(
     """
     leaving = store.exclusions.would_leave(VoteSelection(voter_ids=(voter,)))
     compare_boards(store, recipe, leaving=leaving)
-    _say(f"{_votes(_total(leaving))} would no longer count ({reason}), nor any to come.")
+    typer.echo(f"{_votes(_total(leaving))} would no longer count ({reason}), nor any to come.")
     if dry_run or not _confirm(f"Exclude the voter {voter}?", yes=yes):
         return
     done = store.exclusions.exclude_voter(voter, reason=reason, note=note)
@@ -112,7 +112,7 @@ def restore_voter(
     chosen = VoteSelection(voter_ids=(known.voter_id,), reason=known.excluded_reason)
     coming = store.exclusions.would_return(chosen)
     compare_boards(store, recipe, coming=coming)
-    _say(f"{_votes(_total(coming))} would count again, and those to come.")
+    typer.echo(f"{_votes(_total(coming))} would count again, and those to come.")
     if dry_run or not _confirm(f"Restore the voter {known.voter_id}?", yes=yes):
         return
     done = store.exclusions.restore_voter(known.voter_id, note=note)
@@ -203,7 +203,3 @@ def _total(counts: Sequence[OutcomeCount]) -> int:
 
 def _votes(number: int) -> str:
     return f"{number:,} vote" + ("" if number == 1 else "s")
-
-
-def _say(words: str) -> None:
-    typer.echo(words)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from datetime import datetime
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from arena.cli.terminal import print_table, text_table
+from arena.store import VoteRecord
 from arena.writing import format_csv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.store import Exclusion, VoteRecord, VoterRecord, VoteTotals
+    from arena.store import Exclusion, VoterRecord, VoteTotals
 
-_COLUMNS = (
-    "vote_id", "battle_id", "voter_id", "model_a", "model_b", "outcome", "created_at",
-    "retracted_at", "counts", "exclusions",
-)  # fmt: skip
+_COLUMNS = [field.name for field in fields(VoteRecord)]
 
 
 def tell_totals(totals: VoteTotals) -> str:
@@ -41,10 +40,9 @@ def print_votes(
     """A line a vote."""
     shown = found[:limit]
     if form == "json":
-        _print_json([_describe(one) for one in shown])
+        _print_json([asdict(one) for one in shown])
     elif form == "csv":
-        rows = [{**_describe(one), "exclusions": _tell_reasons(one.exclusions)} for one in shown]
-        typer.echo(format_csv(list(_COLUMNS), rows), nl=False)
+        typer.echo(format_csv(_COLUMNS, map(_flatten, shown)), nl=False)
     elif not shown:
         typer.echo("No vote is meant by that. All votes: arena votes list")
     else:
@@ -57,7 +55,7 @@ def print_voters(found: Sequence[VoterRecord], *, limit: int, as_json: bool) -> 
     """A line a voter."""
     shown = found[:limit]
     if as_json:
-        _print_json([_plain(asdict(one)) for one in shown])
+        _print_json([asdict(one) for one in shown])
     elif not shown:
         typer.echo("Nobody has voted yet.")
     else:
@@ -83,8 +81,8 @@ def print_voter(
 ) -> None:
     """One voter and their votes."""
     if as_json:
-        votes = [_describe(one) for one in found[:limit]]
-        _print_json({**_plain(asdict(known)), "listed": votes})
+        votes = [asdict(one) for one in found[:limit]]
+        _print_json({**asdict(known), "listed": votes})
         return
     typer.echo(f"{known.voter_id}: {known.votes:,} votes, {known.counted:,} of which count.")
     if known.excluded_reason is not None:
@@ -137,18 +135,14 @@ def _tell_reasons(exclusions: Sequence[Exclusion]) -> str:
     )
 
 
-def _describe(one: VoteRecord) -> Any:  # noqa: ANN401  JSON
-    return _plain({name: value for name, value in asdict(one).items() if name in _COLUMNS})
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  JSON
-    """The same with times as text."""
-    if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value.isoformat() if hasattr(value, "isoformat") else value
+def _flatten(one: VoteRecord) -> dict[str, object]:
+    """A vote as a line of CSV."""
+    told = {**asdict(one), "exclusions": _tell_reasons(one.exclusions)}
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in told.items()
+    }
 
 
 def _print_json(value: object) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=datetime.isoformat))

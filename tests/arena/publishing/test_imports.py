@@ -95,6 +95,73 @@ ARENA_33K = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"conversation_a": ["no message"]},
+        {"conversation_a": 5, "conversation_b": [None]},
+        {"conversation_a": [{"role": "user", "content": {"a": 1}}]},
+        {"model_a": None},
+        {"model_a": ["x"]},
+        {"winner": None},
+        {"winner": {"a": 1}},
+        {"tstamp": "last week"},
+        {"tstamp": [1]},
+        {"conversation_a": [{"role": "user", "content": ["part"]}]},
+    ],
+    ids=str,
+)
+def test_a_row_in_no_shape_is_rejected_and_the_others_come_in(
+    store: Store, tmp_path: Path, spoilt: dict[str, object]
+) -> None:
+    path = tmp_path / "33k.jsonl"
+    path.write_text(
+        "".join(json.dumps(row) + "\n" for row in (ARENA_33K[0], {**ARENA_33K[1], **spoilt}))
+    )
+    report = import_file(store, path)
+    assert (report.added, report.rejected.total()) == (1, 1)
+    assert report.rows[0][0] == 2
+
+
+def test_lines_that_break_off_and_half_characters_spoil_nothing_else(
+    store: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "33k.jsonl"
+    half = {**ARENA_33K[1], "model_a": "x\ud800y\0", "judge": "\udfff", "language": "en\0"}
+    lines = [json.dumps(ARENA_33K[0]), '{"model_a": "x", "mod', "[1, 2]", json.dumps(half)]
+    path.write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
+    for added, known in ((2, 0), (0, 2)):
+        report = import_file(store, path)
+        assert (report.added, report.known) == (added, known)
+        assert report.rows == [
+            (2, "not in the shape of arena-33k"),
+            (3, "not in the shape of arena-33k"),
+        ]
+    with store.engine.connect() as connection:
+        assert set(connection.scalars(select(battles.c.model_a))) == {"x", "xy"}
+
+
+@pytest.mark.parametrize("begin", ["[", "\n  [", "\ufeff["])
+def test_a_list_in_json_is_read_however_it_begins(store: Store, tmp_path: Path, begin: str) -> None:
+    path = tmp_path / "33k.json"
+    path.write_text(begin + json.dumps(ARENA_33K[0]) + ", 5]", encoding="utf-8")
+    report = import_file(store, path)
+    assert (report.added, report.rows) == (1, [(2, "not in the shape of arena-33k")])
+
+
+def test_lines_of_csv_with_too_few_or_too_many_cells_are_read_as_far_as_they_go(
+    store: Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "55k.csv"
+    head = (
+        "id,model_a,model_b,prompt,response_a,response_b,winner_model_a,winner_model_b,winner_tie"
+    )
+    texts = '"[""p""]","[""a""]","[""b""]"'
+    path.write_text(f"{head}\n1,x,y,{texts},1,0,0,more,and more\n2,x,y\n3,x,y,{texts},0,1,0\n")
+    report = import_file(store, path)
+    assert (report.added, report.rejected.total()) == (2, 1)
+
+
 def test_the_33k_layout_keeps_four_outcomes_and_names_what_it_rejects(
     store: Store, tmp_path: Path
 ) -> None:
