@@ -85,7 +85,7 @@ def backup(
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Copy the whole record and the signing secret, also while the arena runs."""
+    """Copy the whole record and the arena's keys, also while the arena runs."""
     from arena.cli.preflight import explain
     from arena.cli.refusals import Refusal, refusing
     from arena.store import StoreError
@@ -95,7 +95,7 @@ def backup(
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
         place = folder or settings.data_dir / "backups" / stamp
         try:
-            made = make_backup(store.engine, settings.data_dir / "secret", place.absolute())
+            made = make_backup(store.engine, settings.data_dir, place.absolute())
         except StoreError as error:
             raise Refusal(str(error)) from None
         except OSError as error:
@@ -124,7 +124,7 @@ def restore(
         try:
             found = read_backup(folder)
             _check_place(settings, found, replace=replace)
-            aside = restore_backup(found, settings.database.url, settings.data_dir / "secret")
+            aside = restore_backup(found, settings.database.url, settings.data_dir)
         except StoreError as error:
             raise Refusal(str(error)) from None
         except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -101,7 +102,7 @@ def read_manifest(folder: Path) -> Manifest:
                 f"that wrote it ({told.get('versions', {}).get('preference-arena', 'unknown')})"
             )
         files = {
-            name: FileRecord(**{**record, "blocks": tuple(record["blocks"])})
+            _plain_name(name): FileRecord(**{**record, "blocks": tuple(record["blocks"])})
             for name, record in told.pop("files").items()
         }
         return Manifest(files=files, **{**told, "notes": tuple(told["notes"])})
@@ -109,6 +110,13 @@ def read_manifest(folder: Path) -> Manifest:
         raise ExportError(
             f"{path} is no manifest ({error}); name a folder that `arena export` wrote"
         ) from None
+
+
+def _plain_name(name: str) -> str:
+    """A file's name, and no way out of the folder: a manifest may come from a stranger."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+        raise ValueError(f"it names {name!r}, which is no plain file")
+    return name
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import secrets
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST_BUCKETS = 256
 """256 give intervals 0.2 % wider than every voter for themselves, 64 give 1.5 %."""
@@ -16,8 +11,6 @@ VOTERS_A_BUCKET = 10
 """On average at least, so that few buckets are a single person."""
 SAFE_VOTERS = 2_500
 """Below so many some of the buckets are a single person's votes."""
-
-_KEY_FILE = "bucket-key"
 
 
 def name_voter(voter_id: str, salt: bytes) -> str:
@@ -43,22 +36,3 @@ def choose_buckets(voters: int) -> int:
     while buckets * VOTERS_A_BUCKET > voters:
         buckets //= 2
     return buckets if buckets >= LEAST_BUCKETS else 0
-
-
-def read_bucket_key(data_dir: Path) -> bytes:
-    """The one key for an arena's life, drawn at first use and readable by its owner alone.
-
-    A new one would split every voter into two, and intervals of what is added up would shrink
-    towards those that take votes for independent.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    path = data_dir / _KEY_FILE
-    try:
-        with path.open("x", encoding="ascii") as file:
-            path.chmod(0o600)
-            file.write(secrets.token_hex(32))
-    except FileExistsError:
-        pass
-    return path.read_text(encoding="ascii").encode()

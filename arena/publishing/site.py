@@ -9,7 +9,7 @@ from email.utils import format_datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from arena.publishing.files import ExportError, read_columns, read_manifest
+from arena.publishing.files import MANIFEST, ExportError, read_columns, read_manifest
 from arena.publishing.site_pages import (
     draw_board_svg,
     write_board,
@@ -49,6 +49,7 @@ def publish_site(export: Path, site: Path) -> Path:
         OSError: the folder cannot be written.
     """
     manifest = read_manifest(export)
+    _check_data(export, manifest)
     if site.exists() and any(site.iterdir()) and not (site / _HISTORY).is_file():
         raise ExportError(f"{site} holds other files; name a new folder or one of a site")
     boards = json.loads((export / "leaderboards.json").read_text(encoding="utf-8"))
@@ -65,11 +66,33 @@ def publish_site(export: Path, site: Path) -> Path:
         _write_pages(folder, export, manifest, boards, up=up, changes=history[-1]["changes"])
     data = site / "s" / snapshot["name"] / "data"
     if not data.exists():
-        shutil.copytree(export, data)
+        _copy_data(export, manifest, data)
     write_whole(site / "snapshots.html", write_page("Snapshots", write_snapshots(history)))
     write_whole(site / "feed.xml", _write_feed(history))
     write_whole(site / _HISTORY, json.dumps(history, ensure_ascii=False, indent=1))
     return site / "index.html"
+
+
+def _check_data(export: Path, manifest: Manifest) -> None:
+    """A link may lead out of the folder, to what is nobody's to read.
+
+    Raises:
+        ExportError: a file is missing, or a link.
+    """
+    for name in manifest.files:
+        path = export / name
+        if path.is_symlink() or not path.is_file():
+            raise ExportError(f"{path} is missing or a link; export again")
+
+
+def _copy_data(export: Path, manifest: Manifest, data: Path) -> None:
+    """What the manifest lists, and nothing else."""
+    draft = data.with_name(f".{data.name}.unfinished")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    for name in (*manifest.files, MANIFEST):
+        shutil.copyfile(export / name, draft / name)
+    draft.replace(data)
 
 
 def _write_pages(

@@ -17,6 +17,7 @@ from arena.settings.tree import (
     PairRule,
     ServerSettings,
     Settings,
+    read_bucket_key,
     read_signing_secret,
 )
 
@@ -34,5 +35,6 @@ __all__ = [
     "SettingsError",
     "load_settings",
     "parse_settings",
+    "read_bucket_key",
     "read_signing_secret",
 ]

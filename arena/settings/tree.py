@@ -304,20 +304,36 @@ def read_signing_secret(settings: Settings) -> str:
     """
     if settings.server.secret is not None:
         return settings.server.secret.get_secret_value()
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
-    path = settings.data_dir / "secret"
+    return _read_drawn(settings.data_dir / "secret")
+
+
+def read_bucket_key(settings: Settings) -> str:
+    """The key that parts voters into buckets of counts, one for an arena's life.
+
+    A new one would split every voter into two, and intervals of what is added up would shrink
+    towards those that take votes for independent.
+
+    Raises:
+        OSError: the data directory cannot be written.
+    """
+    return _read_drawn(settings.data_dir / "bucket-key")
+
+
+def _read_drawn(path: Path) -> str:
+    """Drawn at first use; readable by its owner alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        _draw_secret(path)
+        _draw(path)
     return path.read_text(encoding="ascii").strip()
 
 
-def _draw_secret(path: Path) -> None:
+def _draw(path: Path) -> None:
     """Written beside and linked into place.
 
-    Two processes that start together agree on the first one's, and neither can read a
-    half-written secret.
+    Two processes that start together agree on the first one's, and neither can read one that is
+    half written.
     """
-    draft = path.with_name(f".secret-{os.getpid()}")
+    draft = path.with_name(f".{path.name}-{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(32))

@@ -37,6 +37,8 @@ __all__ = ["Backup", "check_record", "count_rows", "make_backup", "read_backup",
 
 _MANIFEST = "manifest.json"
 _SECRET = "secret"  # noqa: S105  a file's name
+# What an arena has beside its database and cannot draw again.
+_KEYS = (_SECRET, "bucket-key")
 _DATABASES = {"sqlite": "arena.db", "postgresql": "arena.dump"}
 _FOLDERS_OF_POSTGRES = "/usr/lib/postgresql"
 
@@ -117,12 +119,13 @@ def _check_sqlite(connection: Connection) -> list[str]:
     return found
 
 
-def make_backup(engine: Engine, secret: Path, folder: Path) -> Backup:
+def make_backup(engine: Engine, data_dir: Path, folder: Path) -> Backup:
     """Copies the record of a running arena; the folder is there whole, or not at all.
 
     Args:
         engine: of the database.
-        secret: the file that signs cookies; without one the backup has none.
+        data_dir: has the files that sign cookies and part voters into buckets; what is not
+            there the backup lacks.
         folder: that must not exist yet.
 
     Raises:
@@ -136,8 +139,9 @@ def make_backup(engine: Engine, secret: Path, folder: Path) -> Backup:
     try:
         dialect = engine.dialect.name
         _copy_out(engine, draft / _DATABASES[dialect])
-        if secret.is_file():
-            shutil.copyfile(secret, draft / _SECRET)
+        for name in _KEYS:
+            if (data_dir / name).is_file():
+                shutil.copyfile(data_dir / name, draft / name)
         for path in draft.iterdir():
             path.chmod(0o600)  # it holds what people wrote, and whoever has the secret is anybody
         _write_manifest(draft, dialect, _count_copied(engine, draft / _DATABASES[dialect]))
@@ -177,13 +181,13 @@ def read_backup(folder: Path) -> Backup:
     return backup
 
 
-def restore_backup(backup: Backup, url: str, secret: Path) -> Path | None:
+def restore_backup(backup: Backup, url: str, data_dir: Path) -> Path | None:
     """Puts a backup in the place of a database that nobody uses.
 
     Args:
         backup: which.
         url: of the database; of the kind that was backed up.
-        secret: where the signing secret belongs.
+        data_dir: where its keys belong.
 
     Returns:
         Where the database that was there lies now, `None` if there was none.
@@ -203,12 +207,13 @@ def restore_backup(backup: Backup, url: str, secret: Path) -> Path | None:
         aside = _restore_sqlite(backup, Path(parsed.database or ""))
     else:
         _restore_postgresql(backup, parsed)
-    if backup.secret.is_file():
-        secret.parent.mkdir(parents=True, exist_ok=True)
-        draft = secret.with_name(f".{secret.name}-{os.getpid()}")
-        shutil.copyfile(backup.secret, draft)
-        draft.chmod(0o600)
-        draft.replace(secret)
+    data_dir.mkdir(parents=True, exist_ok=True)
+    for name in _KEYS:
+        if (backup.folder / name).is_file():
+            draft = data_dir / f".{name}-{os.getpid()}"
+            shutil.copyfile(backup.folder / name, draft)
+            draft.chmod(0o600)
+            draft.replace(data_dir / name)
     return aside
 
 

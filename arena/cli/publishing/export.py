@@ -90,14 +90,14 @@ def export(
     from arena.cli.refusals import refusing
     from arena.cli.terminal import show_progress
     from arena.publishing.exports import Request, export_record
-    from arena.publishing.pseudonyms import read_bucket_key
+    from arena.settings import read_bucket_key
 
     with refusing(), opened_arena(config, data_dir) as (settings, store):
         place = folder or settings.data_dir / "exports" / f"{datetime.now(UTC):%Y-%m-%d}"
         request = Request(
             extent=_read_extent(since, until, category, language, kind, imported=imported),
             recipe=choose_recipe(config, data_dir, settings, store),
-            bucket_key=read_bucket_key(settings.data_dir),
+            bucket_key=read_bucket_key(settings).encode(),
             texts=with_text,
             jsonl=jsonl,
             layouts=_read_layouts(layout),

@@ -40,7 +40,8 @@ class Place:
             f"data_dir = {json.dumps(str(folder))}\n[database]\nurl = {json.dumps(url)}\n",
             encoding="utf-8",
         )
-        (folder / "secret").write_text(f"the secret of {folder.name}", encoding="ascii")
+        for key in ("secret", "bucket-key"):
+            (folder / key).write_text(f"the {key} of {folder.name}", encoding="ascii")
 
     def call(self, *arguments: str) -> Result:
         return CliRunner().invoke(app, ["db", *arguments, "--config", str(self.config)])
@@ -84,7 +85,7 @@ def empty(request: pytest.FixtureRequest, place: Place, tmp_path: Path) -> Place
     return Place(tmp_path / "second", other)
 
 
-def test_a_backup_brings_every_row_and_the_secret_to_an_empty_place(
+def test_a_backup_brings_every_row_and_the_keys_to_an_empty_place(
     place: Place, empty: Place, tmp_path: Path
 ) -> None:
     made = place.call("backup", str(tmp_path / "copy"))
@@ -95,7 +96,9 @@ def test_a_backup_brings_every_row_and_the_secret_to_an_empty_place(
     done = empty.call("restore", str(tmp_path / "copy"))
     assert done.exit_code == 0, done.stderr
     assert empty.content() == place.content()
-    assert (empty.folder / "secret").read_text() == "the secret of first"
+    for key in ("secret", "bucket-key"):
+        assert (empty.folder / key).read_text() == f"the {key} of first"
+        assert (empty.folder / key).stat().st_mode & 0o077 == 0
 
 
 def test_votes_are_not_replaced_unasked_and_are_kept_aside(place: Place, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -68,6 +69,31 @@ def test_a_folder_with_other_files_is_refused(site: Path, tmp_path: Path) -> Non
     export = next((site / "s").iterdir()) / "data"
     with pytest.raises(ExportError, match="holds other files"):
         publish_site(export, tmp_path)
+
+
+def test_an_export_of_a_stranger_leads_to_no_file_of_ours(site: Path, tmp_path: Path) -> None:
+    export = tmp_path / "export"
+    shutil.copytree(next((site / "s").iterdir()) / "data", export)
+    (tmp_path / "mine.txt").write_text("mine")
+    (export / "stray.txt").write_text("not listed")
+    card = export / "README.md"
+    card.unlink()
+    card.symlink_to(tmp_path / "mine.txt")
+    with pytest.raises(ExportError, match=r"README\.md is missing or a link"):
+        publish_site(export, tmp_path / "new")
+    card.unlink()
+    card.write_text("a card")
+    index = publish_site(export, tmp_path / "new")
+    data = next((tmp_path / "new" / "s").iterdir()) / "data"
+    assert index.is_file()
+    assert not (data / "stray.txt").exists()
+    manifest = json.loads((export / "manifest.json").read_text())
+    for name in ("../mine.txt", "/etc/hostname", "a<b>.parquet", "sub/votes.parquet", ""):
+        told = {**manifest, "files": {name: manifest["files"]["README.md"]}}
+        (export / "manifest.json").write_text(json.dumps(told))
+        for use in (verify_export, lambda folder: publish_site(folder, tmp_path / "other")):
+            with pytest.raises(ExportError, match="which is no plain file"):
+                use(export)
 
 
 @pytest.mark.browser
