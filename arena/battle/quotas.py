@@ -9,16 +9,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from limits import parse_many
 from limits.errors import StorageError
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 
 from arena.battle.crowding import ArenaFull
+from arena.settings.rates import read_rate
 
 if TYPE_CHECKING:
-    from limits import RateLimitItem
-
     from arena.battle.crowding import Asker
 
 logger = logging.getLogger(__name__)
@@ -114,19 +112,3 @@ class Quotas:
         for rate, name in wanted:
             self._limiter.hit(rate, *name)
         return None
-
-
-def read_rate(rate: str) -> tuple[RateLimitItem, ...]:
-    """The limits that a rate names, none where it is empty.
-
-    Raises:
-        ValueError: it is no rate; the message shows one.
-    """
-    if not rate.strip():
-        return ()
-    try:
-        return tuple(parse_many(rate))
-    except ValueError:
-        raise ValueError(
-            f'"{rate}" is no rate. Write for example "10/minute; 60/hour", or "" for no limit'
-        ) from None

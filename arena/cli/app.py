@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli import analysts, db, models, pairs, serve, start
+from arena.cli import analysts, db, models, pairs, serve, start, voters
 from arena.cli.agreement import command as agreement
 from arena.cli.battles import command as battles
 from arena.cli.experts import command as experts
@@ -16,7 +16,6 @@ from arena.cli.publishing import export as publishing
 from arena.cli.rank import command as rank
 from arena.cli.simulate import command as simulate
 from arena.cli.votes import command as votes
-from arena.cli.votes import voters
 
 app = typer.Typer(
     name="arena",
@@ -48,7 +47,6 @@ app.command("up", epilog="Example: arena up --config arena.toml --host 0.0.0.0 -
     serve.up
 )
 app.add_typer(voters.app, name="voters")
-voters.app.command("forget", epilog=importing.FORGET_EXAMPLES)(importing.forget)
 app.add_typer(votes.app, name="votes")
 app.command("verify", epilog=publishing.VERIFY_EXAMPLES)(publishing.verify)
 app.command("version", epilog="Example: arena version")(start.version)

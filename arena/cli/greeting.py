@@ -70,12 +70,16 @@ def check_models_beside(specs: Sequence[ModelSpec], say: Callable[[str], None]) 
     Returns:
         What asks, `None` where there is none to ask. It ends with the process.
     """
-    asked = [spec for spec in specs if spec.enabled and spec.backend in _REMOTE]
+    asked = [spec for spec in specs if spec.enabled and _is_elsewhere(spec)]
     if not asked:
         return None
     asking = Thread(target=_check, args=(asked, say), name="models", daemon=True)
     asking.start()
     return asking
+
+
+def _is_elsewhere(spec: ModelSpec) -> bool:
+    return spec.backend in _REMOTE or spec.base_url is not None
 
 
 def _check(specs: Sequence[ModelSpec], say: Callable[[str], None]) -> None:

@@ -9,6 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import typer
+
+from arena.cli.refusals import Refusal
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bar",
+    "ask_consent",
     "find_width",
     "open_console",
     "print_table",
@@ -108,6 +113,25 @@ def _print(console: Console, table: Table, *, fits: bool) -> None:
         console.width = max(usual, console.measure(table).maximum)
     console.print(table)
     console.width = usual
+
+
+def ask_consent(question: str, *, yes: bool, remedy: str) -> None:
+    """Asks on a terminal, unless the answer is given.
+
+    Args:
+        question: answered with yes or no.
+        yes: the answer, given beforehand.
+        remedy: what to do where nobody can be asked.
+
+    Raises:
+        Refusal: nobody can be asked.
+        typer.Abort: the answer is no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Refusal(f"nobody is there to confirm it. {remedy}")
+    typer.confirm(question, abort=True, err=True)
 
 
 @dataclass(frozen=True, slots=True)

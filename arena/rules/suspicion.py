@@ -22,7 +22,7 @@ FEWEST_FAST = 10
 # A person who does nothing else reads and judges one battle in half a minute.
 MOST_AN_HOUR = 120
 FEWEST_ALIKE = 10
-# By chance alone 20 times in 20 say the same once in a million honest voters with four buttons.
+# Sides fall by a coin: whoever reads prefers now the left, now the right.
 FEWEST_ONE_SIDED = 20
 ONE_SIDED = 0.95
 _HOUR = 3600.0
@@ -43,12 +43,16 @@ class CastVote:
     """A vote as far as it tells about its voter.
 
     Attributes:
+        model_a: on the left.
+        model_b: on the right.
         at: when it was cast.
         outcome: which button, sides as shown.
         read_seconds: from the end of the later answer to the vote, `None` where it is not known.
         prompt: the first of the battle.
     """
 
+    model_a: str
+    model_b: str
     at: datetime
     outcome: Outcome
     read_seconds: float | None

@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from arena.settings.rates import read_rate
 from serving.specs import ModelSpec
 
 APPLICATION = "preference-arena"
@@ -222,14 +223,7 @@ class RateSettings(_Section):
     )
     @classmethod
     def _check_rate(cls, rate: str) -> str:
-        from limits import parse_many
-
-        try:
-            parse_many(rate or "1/second")
-        except ValueError:
-            raise ValueError(
-                'is no rate. Write for example "10/minute; 60/hour", or "" for no limit'
-            ) from None
+        read_rate(rate)
         return rate
 
 

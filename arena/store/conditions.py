@@ -24,12 +24,17 @@ def joined_votes() -> Join:
 
 def votes_that_count() -> ColumnElement[bool]:
     """Cast by the crowd in this arena itself, not retracted, not excluded."""
-    return and_(
-        voters.c.kind == VoterKind.CROWD,
-        battles.c.source.is_(None),
-        votes.c.retracted_at.is_(None),
-        ~is_excluded(),
-    )
+    return and_(votes_that_may_count(), ~is_excluded())
+
+
+def votes_that_may_count() -> ColumnElement[bool]:
+    """The same whether excluded or not."""
+    return and_(is_of_own_crowd(), votes.c.retracted_at.is_(None))
+
+
+def is_of_own_crowd() -> ColumnElement[bool]:
+    """Whether a vote was cast by the crowd in this arena itself."""
+    return and_(voters.c.kind == VoterKind.CROWD, battles.c.source.is_(None))
 
 
 def is_excluded() -> ColumnElement[bool]:

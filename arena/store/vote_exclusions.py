@@ -17,7 +17,13 @@ from arena.store.chosen_votes import (
     VoteTotals,
     select_votes,
 )
-from arena.store.conditions import is_excluded, joined_votes, votes_that_count
+from arena.store.conditions import (
+    is_excluded,
+    is_of_own_crowd,
+    joined_votes,
+    votes_that_count,
+    votes_that_may_count,
+)
 from arena.store.tables import battles, exclusions, voters, votes
 from arena.store.transactions import COUNTING_ROWS, begin_write
 from arena.store.vote_counts import OutcomeCount
@@ -40,8 +46,8 @@ class VoteExclusions:
         self._engine = engine
 
     def totals(self) -> VoteTotals:
-        """What becomes of all votes of the crowd."""
-        is_crowd = voters.c.kind == VoterKind.CROWD
+        """What becomes of all votes of the arena's own crowd."""
+        is_crowd = is_of_own_crowd()
         by_reason = (
             select(exclusions.c.reason, func.count(exclusions.c.vote_id.distinct()))
             .select_from(joined_votes().join(exclusions, exclusions.c.vote_id == votes.c.id))
@@ -123,14 +129,7 @@ class VoteExclusions:
             kept: ColumnElement[bool] = ~true()
         else:
             kept = exists().where(remaining, exclusions.c.reason != chosen.reason)
-        return self._count(
-            select_votes(chosen).where(
-                is_excluded(),
-                ~kept,
-                voters.c.kind == VoterKind.CROWD,
-                votes.c.retracted_at.is_(None),
-            )
-        )
+        return self._count(select_votes(chosen).where(is_excluded(), ~kept, votes_that_may_count()))
 
     def exclude(self, chosen: VoteSelection, *, reason: ExclusionReason, note: str) -> int:
         """Takes votes out of the count; how many did not have this reason already.

@@ -32,14 +32,22 @@ class VoterHabits:
         self._engine = engine
 
     def read(self) -> Iterator[tuple[str, list[CastVote]]]:
-        """Each voter with all votes of theirs that count; never more than one voter in memory."""
+        """Each voter with all votes of theirs that count, in the order of voters' ids."""
         ended = (
             select(func.max(responses.c.created_at))
             .where(responses.c.battle_id == battles.c.id)
             .scalar_subquery()
         )
         query = (
-            select(votes.c.voter_id, votes.c.created_at, votes.c.outcome, ended, turns.c.prompt)
+            select(
+                votes.c.voter_id,
+                battles.c.model_a,
+                battles.c.model_b,
+                votes.c.created_at,
+                votes.c.outcome,
+                ended,
+                turns.c.prompt,
+            )
             .select_from(
                 joined_votes().join(
                     turns, (turns.c.battle_id == battles.c.id) & (turns.c.turn == 0)
@@ -55,11 +63,13 @@ class VoterHabits:
                     voter,
                     [
                         CastVote(
+                            model_a=a,
+                            model_b=b,
                             at=at,
                             outcome=Outcome(outcome),
                             read_seconds=None if end is None else (at - end).total_seconds(),
                             prompt=prompt,
                         )
-                        for _, at, outcome, end, prompt in group
+                        for _, a, b, at, outcome, end, prompt in group
                     ],
                 )

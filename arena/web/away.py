@@ -68,7 +68,7 @@ class AwayGate:
         active = page if page in _PAGES else "arena"
         texts = load_texts(language)
         inside = render(
-            "expert/message.html",
+            "message.html",
             title=texts["connection"]["away_title"],
             text=texts["connection"]["away"],
             role="status",

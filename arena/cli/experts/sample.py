@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from collections import Counter
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ import typer
 
 from arena import __version__
 from arena.cli.refusals import Refusal
-from arena.cli.terminal import print_table, text_table
+from arena.cli.terminal import ask_consent, print_table, text_table
 from arena.rules.experts import Arm
 from arena.rules.sampling import (
     EXPECTED_AGREEMENT,
@@ -195,11 +194,8 @@ def confirm(planned: Planned, *, yes: bool) -> None:
         f"Expected at an agreement of {EXPECTED_AGREEMENT:.0%}, ties included; without ties fewer "
         "comparisons are left, and the interval is wider."
     )
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise Refusal("nobody is there to confirm it. Add --yes to freeze these battles.")
-    typer.confirm("Freeze these battles into an assignment?", abort=True)
+    remedy = "Add --yes to freeze these battles."
+    ask_consent("Freeze these battles into an assignment?", yes=yes, remedy=remedy)
 
 
 def freeze(store: Store, planned: Planned) -> None:

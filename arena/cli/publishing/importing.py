@@ -1,4 +1,4 @@
-"""`arena import` and `arena voters forget`: what comes in from others, and what must go."""
+"""`arena import`: battles from elsewhere, into a record of our own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 IMPORT_EXAMPLES = (
     "Examples:\n\narena import votes.parquet\n\narena import published --source partner-arena"
 )
-FORGET_EXAMPLES = "Example: arena voters forget ID --without-votes --yes"
 
 FilesArgument = Annotated[
     list[Path] | None,
@@ -77,29 +76,3 @@ def _tell(path: Path, report: ImportReport, *, rows: bool) -> Iterator[str]:
         yield f"{number:,} rejected: {reason}."
     if rows:
         yield from (f"row {number:,}: {reason}" for number, reason in report.rows)
-
-
-def forget(
-    voter: Annotated[str, typer.Argument(metavar="VOTER", help="As their cookie has it.")],
-    *,
-    without_votes: Annotated[
-        bool,
-        typer.Option("--without-votes", help="Also take their votes back; else outcomes count."),
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Without asking.")] = False,
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-) -> None:
-    """Remove for good what a voter wrote and was answered; later exports lack it too."""
-    from arena.cli.refusals import Refusal, refusing
-
-    with refusing(), opened_arena(config, data_dir) as (_, store):
-        if not yes:
-            typer.confirm(f"Remove all texts of {voter}? Nobody can bring them back.", abort=True)
-        count = store.imported.forget(voter, with_votes=without_votes)
-        if count is None:
-            raise Refusal(f'there is no voter "{voter}". Those who voted: arena voters list')
-        typer.echo(
-            f"Removed the texts of {count:,} battles. Backups and exports made before still have "
-            "them: delete those."
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import numpy as np
 import typer
 
 from arena.cli.terminal import print_table, show_progress, text_table
@@ -14,7 +15,10 @@ from arena.store import VoteSelection
 from ranking import RankingError, Votes, check_voters
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from arena.leaderboards.recipe import Recipe
+    from arena.rules.suspicion import CastVote
     from arena.store import Store
 
 # Chance to flag an honest voter, where each of thousands is looked at.
@@ -24,8 +28,9 @@ _ALPHA = 0.001
 def audit_votes(store: Store, recipe: Recipe, *, as_json: bool) -> None:
     """Looks at every voter; changes nothing."""
     with show_progress("reading votes"):
-        found = {voter: (len(cast), find_signs(cast)) for voter, cast in store.habits.read()}
-        unlikely = _find_unlikely(store)
+        everybody = dict(store.habits.read())
+        found = {voter: (len(cast), find_signs(cast)) for voter, cast in everybody.items()}
+        unlikely = _find_unlikely(everybody)
     flagged = {
         voter: (votes, (*signs, *((Sign.UNLIKELY,) if voter in unlikely else ())))
         for voter, (votes, signs) in sorted(found.items(), key=lambda one: (-one[1][0], one[0]))
@@ -56,19 +61,19 @@ def audit_votes(store: Store, recipe: Recipe, *, as_json: bool) -> None:
     )
 
 
-def _find_unlikely(store: Store) -> set[str]:
+def _find_unlikely(everybody: Mapping[str, Sequence[CastVote]]) -> set[str]:
     """Those whose votes go against what all others say, where there are enough to tell."""
-    counts = store.votes.by_detail(["voter_id"])
     rows = [
-        (one.model_a, one.model_b, one.outcome, one.voter_id)
-        for one in counts
-        for _ in range(one.votes)
+        (one.model_a, one.model_b, one.outcome, voter, one.at.timestamp())
+        for voter, cast in everybody.items()
+        for one in cast
     ]
     if not rows:
         return set()
-    a, b, outcome, voter = zip(*rows, strict=True)
+    a, b, outcome, voter, time = zip(*rows, strict=True)
     try:
-        tests = check_voters(Votes.from_columns(a, b, outcome, voter=voter), alpha=_ALPHA)
+        votes = Votes.from_columns(a, b, outcome, voter=voter, time=np.array(time))
+        tests = check_voters(votes, alpha=_ALPHA, smoothed=True)
     except RankingError:  # too few to compare anybody with the others
         return set()
     return {test.voter for test in tests if test.flagged}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import typer
 
 from arena.cli.refusals import Refusal
-from arena.cli.terminal import print_table, text_table
+from arena.cli.terminal import ask_consent, print_table, text_table
 from arena.store import VoteSelection
 from ranking import Comparisons, compute_leaderboard
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from ranking import Leaderboard
     from ranking.boards.entries import Entry
 
+_REMEDY = "Add --yes to do it, --dry-run to see no more than that."
 _FIRST_IDS = 20  # that an undo names one by one
 
 
@@ -45,8 +45,9 @@ def exclude_votes(
     leaving = store.exclusions.would_leave(chosen)
     compare_boards(store, recipe, leaving=leaving)
     typer.echo(f"{_votes(_total(leaving))} would no longer count ({reason}).")
-    if dry_run or not _confirm("Exclude them?", yes=yes):
+    if dry_run:
         return
+    ask_consent("Exclude them?", yes=yes, remedy=_REMEDY)
     ids = [one.vote_id for one in store.exclusions.find(chosen, counts=True, limit=_FIRST_IDS + 1)]
     done = store.exclusions.exclude(chosen, reason=reason, note=note)
     typer.echo(f"{_votes(done)} got the reason {reason}. The board follows at its next refresh.")
@@ -68,8 +69,9 @@ def restore_votes(
     coming = store.exclusions.would_return(chosen)
     compare_boards(store, recipe, coming=coming)
     typer.echo(f"{_votes(_total(coming))} would count again.")
-    if dry_run or not _confirm("Restore them?", yes=yes):
+    if dry_run:
         return
+    ask_consent("Restore them?", yes=yes, remedy=_REMEDY)
     done = store.exclusions.restore(chosen, note=note)
     typer.echo(f"{_votes(done)} lost a reason. The board follows at its next refresh.")
 
@@ -93,8 +95,9 @@ def exclude_voter(
     leaving = store.exclusions.would_leave(VoteSelection(voter_ids=(voter,)))
     compare_boards(store, recipe, leaving=leaving)
     typer.echo(f"{_votes(_total(leaving))} would no longer count ({reason}), nor any to come.")
-    if dry_run or not _confirm(f"Exclude the voter {voter}?", yes=yes):
+    if dry_run:
         return
+    ask_consent(f"Exclude the voter {voter}?", yes=yes, remedy=_REMEDY)
     done = store.exclusions.exclude_voter(voter, reason=reason, note=note)
     typer.echo(f"{_votes(done or 0)} got the reason {reason}; so will those to come.")
     typer.echo(f"To undo it: arena voters restore {voter} --note WORDS", err=True)
@@ -113,8 +116,9 @@ def restore_voter(
     coming = store.exclusions.would_return(chosen)
     compare_boards(store, recipe, coming=coming)
     typer.echo(f"{_votes(_total(coming))} would count again, and those to come.")
-    if dry_run or not _confirm(f"Restore the voter {known.voter_id}?", yes=yes):
+    if dry_run:
         return
+    ask_consent(f"Restore the voter {known.voter_id}?", yes=yes, remedy=_REMEDY)
     done = store.exclusions.restore_voter(known.voter_id, note=note)
     typer.echo(f"{_votes(done or 0)} lost the reason {known.excluded_reason}.")
 
@@ -136,16 +140,6 @@ def _check_chosen(store: Store, chosen: VoteSelection) -> None:
             )
     if not store.exclusions.find(chosen, limit=1):
         raise Refusal("no vote is meant by all of that. The votes there are: arena votes list")
-
-
-def _confirm(question: str, *, yes: bool) -> bool:
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise Refusal(
-            "nobody is there to confirm it. Add --yes to do it, --dry-run to see no more than that."
-        )
-    return typer.confirm(question, abort=True)
 
 
 def compare_boards(

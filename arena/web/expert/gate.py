@@ -86,7 +86,7 @@ class ExpertGate:
         texts = load_texts(language)
         words = texts["expert"]
         inside = render(
-            "expert/message.html",
+            "message.html",
             title=words["refused_title"],
             text=words["refused"],
             role="",

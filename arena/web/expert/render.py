@@ -116,7 +116,7 @@ def _end(texts: Texts, view: EndView) -> Markup:
 
 
 def _message(title: str, text: str) -> Markup:
-    return render("expert/message.html", title=title, text=text, role="status", id="")
+    return render("message.html", title=title, text=text, role="status", id="")
 
 
 def _told(texts: Texts, told: tuple[Judged, ...]) -> Markup:

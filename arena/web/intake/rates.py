@@ -10,7 +10,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 from starlette.responses import PlainTextResponse
 
-from arena.battle.quotas import read_rate
+from arena.settings.rates import read_rate
 from arena.web.intake.visitors import find_network
 
 if TYPE_CHECKING:

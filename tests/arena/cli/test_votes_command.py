@@ -15,7 +15,7 @@ from arena.leaderboards.keeper import LeaderboardKeeper
 from arena.rules.battles import ExclusionReason, Outcome
 from arena.settings import LeaderboardSettings
 from arena.store import Store, VoteSelection, open_store
-from arena.store.tables import responses, votes
+from arena.store.tables import battles, responses, votes
 from arena.store.tally import Census
 
 if TYPE_CHECKING:
@@ -142,6 +142,20 @@ def test_votes_with_two_reasons_count_when_both_are_lifted(config: Path, store: 
     said = fine(run(config, "votes", "restore", "--voter", "loud", "--note", "y", "-y"))
     assert "6 votes would count again." in said
     assert counted(store) == 12
+
+
+def test_battles_from_elsewhere_do_not_come_to_count_by_being_restored(
+    config: Path, store: Store
+) -> None:
+    with store.engine.begin() as connection:
+        connection.execute(update(battles).where(battles.c.voter_id == "loud").values(source="x"))
+    assert counted(store) == 6
+    assert store.exclusions.totals().votes == 6
+    said = fine(run(config, "votes", "exclude", "--voter", "loud", "--note", "x", "--yes"))
+    assert "0 votes would no longer count" in said
+    said = fine(run(config, "votes", "restore", "--voter", "loud", "--note", "x", "--yes"))
+    assert "0 votes would count again." in said
+    assert counted(store) == 6
 
 
 def test_a_voter_who_is_excluded_adds_nothing_any_more(config: Path, store: Store) -> None:

@@ -27,6 +27,7 @@ from arena.publishing.imports import import_file
 from arena.publishing.verification import verify_export
 from arena.rules.battles import Outcome
 from arena.store import Extent, Store, open_store
+from arena.store.forgetting import forget_voter
 from arena.store.tables import battles, turns, votes
 from ranking import compute_leaderboard, read_votes
 
@@ -281,8 +282,8 @@ def test_what_was_forgotten_is_in_no_byte_of_the_database_and_no_later_export(
     with store.engine.connect() as connection:
         voter = connection.scalar(select(battles.c.voter_id).where(battles.c.id == f"b{7:020d}"))
     counted = store.votes.tally().votes
-    assert store.imported.forget("nobody", with_votes=False) is None
-    assert (store.imported.forget(voter or "", with_votes=False) or 0) >= 1
+    assert forget_voter(store.engine, "nobody", with_votes=False) is None
+    assert (forget_voter(store.engine, voter or "", with_votes=False) or 0) >= 1
     assert store.votes.tally().votes == counted
     export_record(store, ask(texts=True, jsonl=True), tmp_path / "later")
     assert "Why 7?" not in (tmp_path / "later" / "turns.jsonl").read_text()
@@ -295,7 +296,7 @@ def test_what_was_forgotten_is_in_no_byte_of_the_database_and_no_later_export(
         data = b"".join(p.read_bytes() for p in tmp_path.glob("arena.db*"))
         assert b"Why 7?" not in data
         assert b"Why 8?" in data
-    store.imported.forget(voter or "", with_votes=True)
+    forget_voter(store.engine, voter or "", with_votes=True)
     assert store.votes.tally().votes < counted
 
 

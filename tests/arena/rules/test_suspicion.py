@@ -20,6 +20,8 @@ def cast(
 ) -> list[CastVote]:  # fmt: skip
     return [
         CastVote(
+            model_a="Amber",
+            model_b="Birch",
             at=BEGIN + timedelta(seconds=every * each),
             outcome=outcome or ALL[each % 4],
             read_seconds=read,
@@ -69,6 +71,8 @@ def test_honest_voters_of_every_temper_do_not_stand_out() -> None:
             at += timedelta(seconds=dice.expovariate(1 / pace) + 10)
             votes.append(
                 CastVote(
+                    model_a="Amber",
+                    model_b="Birch",
                     at=at,
                     outcome=dice.choices(ALL, shares)[0],
                     read_seconds=dice.expovariate(1 / 15) + 0.2,

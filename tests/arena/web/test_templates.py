@@ -78,7 +78,7 @@ PARTS: dict[str, Callable[[str], str]] = {
     "header": lambda text: page_header(TEXTS, title=text, language="en", active="arena"),
     "head": lambda text: page_head(TEXTS, title=text, layout="edition").split("<script>")[0],
     "document": lambda text: plain_document(
-        render("expert/message.html", title=text, text=text, role="", id=""),
+        render("message.html", title=text, text=text, role="", id=""),
         TEXTS, title=text, language="en", active="expert",
     ),
     "notice": notice_line,

@@ -1,4 +1,4 @@
-"""`arena voters`: who voted, and whose votes do not count."""
+"""`arena voters`: who voted, whose votes do not count, whose texts must go."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from arena.cli.votes.options import (
 from arena.rules.battles import ExclusionReason
 
 if TYPE_CHECKING:
+    from arena.cli.refusals import Refusal
     from arena.store import Store, VoterRecord
 
 VoterArgument = Annotated[
@@ -129,10 +130,43 @@ def restore(
         restore_voter(store, known, recipe, note=words, dry_run=dry_run, yes=yes)
 
 
-def _find(store: Store, voter: str) -> VoterRecord:
-    from arena.cli.refusals import Refusal
+@app.command(epilog="Example: arena voters forget ID --without-votes --yes")
+def forget(
+    voter: VoterArgument,
+    *,
+    without_votes: Annotated[
+        bool,
+        typer.Option("--without-votes", help="Also take their votes back; else outcomes count."),
+    ] = False,
+    yes: YesOption = False,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Remove for good what a voter wrote and was answered; later exports lack it too."""
+    from arena.cli.refusals import refusing
+    from arena.cli.terminal import ask_consent
+    from arena.store.forgetting import forget_voter
 
+    with refusing(), opened_arena(config, data_dir) as (_, store):
+        question = f"Remove all texts of {voter}? Nobody can bring them back."
+        ask_consent(question, yes=yes, remedy="Add --yes to remove them.")
+        count = forget_voter(store.engine, voter, with_votes=without_votes)
+        if count is None:
+            raise _unknown(voter)
+        typer.echo(
+            f"Removed the texts of {count:,} battles. Backups and exports made before still have "
+            "them: delete those."
+        )
+
+
+def _find(store: Store, voter: str) -> VoterRecord:
     found = store.exclusions.voters([voter])
     if not found:
-        raise Refusal(f'there is no voter "{voter}". Those who voted: arena voters list')
+        raise _unknown(voter)
     return found[0]
+
+
+def _unknown(voter: str) -> Refusal:
+    from arena.cli.refusals import Refusal
+
+    return Refusal(f'there is no voter "{voter}". Those who voted: arena voters list')
